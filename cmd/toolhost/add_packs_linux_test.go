@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,7 +75,8 @@ func TestPacksRun(t *testing.T) {
 			}},
 		"pytest": {nil, texts{"tests/": "", ".venv/bin/python": "#!/bin/sh\necho \"$0 $*\"\n"}, nil,
 			[]projectCall{
-				{[]string{"pytest", "name=adds"}, `^\.venv/bin/python -m pytest -q -p no:cacheprovider -k=adds -- \.\n$`, false},
+				{[]string{"pytest", "name=adds"}, `^\.venv/bin/python -m pytest -q -p no:cacheprovider -k=adds --\n$`, false},
+				{[]string{"pytest", `paths=["tests"]`}, `cacheprovider -- tests\n$`, false},
 				{[]string{"pytest", `paths=["../x"]`}, `outside`, true},
 			}},
 		"unittest": {[]string{"python3"}, texts{"tests/__init__.py": "",
@@ -124,6 +126,32 @@ func TestPacksRun(t *testing.T) {
 			_, stderr, code := p.toolhost("validate")
 			assert.Zero(t, code, stderr)
 			p.calls(c.calls)
+		})
+	}
+}
+
+// TestPythonFromAFreshClone follows QUICKSTART.md: the environment is made by a tool, and by hand.
+func TestPythonFromAFreshClone(t *testing.T) {
+	testneed.NotShort(t, "makes Python environments")
+	needsFull(t)
+	installed(t, "python3")
+	if exec.Command("python3", "-c", "import ensurepip").Run() != nil {
+		testneed.Skip(t, "Python has no ensurepip")
+	}
+	for _, made := range []string{"by the tool", "by hand"} {
+		t.Run(made, func(t *testing.T) {
+			dir := t.TempDir()
+			plant(t, dir, texts{"requirements.txt": "", "tests/": ""})
+			p := &exampleProject{t, dir, environment(t.TempDir(), "PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"))}
+			stdout, stderr, code := p.toolhost("init")
+			require.Zero(t, code, "%s%s", stdout, stderr)
+			if made == "by hand" {
+				_, stderr, code = p.run("python3", "-m", "venv", ".venv")
+				require.Zero(t, code, stderr)
+			} else {
+				p.calls([]projectCall{{[]string{"pip_install"}, `virtualenv`, true}, {[]string{"venv"}, ``, false}})
+			}
+			p.calls([]projectCall{{[]string{"pip_install"}, ``, false}})
 		})
 	}
 }

@@ -33,12 +33,13 @@ tool "venv" {
 }
 
 # The files of packages may lie on another host than the index: the error of a
-# call names the one to add.
+# call names the one to add. A program that a block with a grant names may not
+# be changed, so python3 is found by PATH: venv may make it.
 tool "pip_install" {
   description = "Install what the project needs into .venv, which venv makes. Returns: what pip prints."
   risk        = "dangerous" # packages run their own build, in the sandbox
   command {
-    argv    = ["env", ".venv/bin/python", "-m", "pip", "install", pack.what]
+    argv    = ["env", "PATH=.venv/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin", "python3", "-m", "pip", "--require-virtualenv", "install", pack.what]
     timeout = "10m"
   }
   network = pack.hosts
@@ -54,7 +55,7 @@ tool "pip_add" {
     pattern     = "^[A-Za-z0-9][A-Za-z0-9._-]*(\\[[A-Za-z0-9,._-]+\\])?([=<>!~]=?[A-Za-z0-9.*]+)?$"
   }
   command {
-    argv    = ["env", ".venv/bin/python", "-m", "pip", "install", "--", param.packages]
+    argv    = ["env", "PATH=.venv/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin", "python3", "-m", "pip", "--require-virtualenv", "install", "--", param.packages]
     timeout = "10m"
   }
   network = pack.hosts

@@ -17,9 +17,10 @@ tool "pytest" {
   description = "Run tests with pytest. Returns: what pytest prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
   param "paths" {
-    type    = list(string)
-    default = ["."]
-    path    = "read"
+    description = "Files and directories; by default what the project's settings say."
+    type        = list(string)
+    default     = []
+    path        = "read"
   }
   param "name" {
     description = "Only tests whose name matches this expression, such as \"one or two\"."
