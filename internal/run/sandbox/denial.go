@@ -161,8 +161,8 @@ func (p Policy) deniedPlace(block, printed string) string {
 			case p.Untouched:
 				general = p.deniedInWorkspace(block, "")
 			case !strings.Contains(lower, "device or resource busy"):
-				general = "In the sandbox all is read-only but $TMPDIR and the workspace, without what git, editors and " +
-					"agents obey there."
+				general = "In the sandbox all is read-only but $TMPDIR and the workspace, except in it what git, editors " +
+					"and agents obey, and what a block with a grant runs."
 			}
 		}
 	}
