@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -85,7 +86,7 @@ func (a *app) initialize(ctx context.Context, force, asJSON bool) error {
 			made.More = append(made.More, f.Name)
 		}
 	}
-	made.First, made.Next = linesToType(written)
+	made.First, made.Next = linesToType(project, written)
 	if asJSON {
 		return writeIndented(a.out, made)
 	}
@@ -159,7 +160,7 @@ func projectsBelow(project fs.FS) (below []string) {
 }
 
 // linesToType returns what to type first in a fresh clone, if anything, and next.
-func linesToType(written []packs.Found) (first, next string) {
+func linesToType(project fs.FS, written []packs.Found) (first, next string) {
 	for _, f := range written {
 		if try, before := f.Lines(f.Match); len(missing(f.Needs)) == 0 {
 			first = cmp.Or(first, before)
@@ -168,7 +169,13 @@ func linesToType(written []packs.Found) (first, next string) {
 			}
 		}
 	}
-	return first, cmp.Or(next, first, "toolhost list")
+	// A project by itself does not bring its test runner: pip_install gets pytest only from requirements.txt.
+	requirements, _ := fs.ReadFile(project, "requirements.txt")
+	if next == "toolhost call pytest" && strings.Contains(first, "pip_install") &&
+		!bytes.Contains(requirements, []byte("pytest")) {
+		first += `; toolhost call pip_add packages='["pytest"]'`
+	}
+	return first, cmp.Or(next, "toolhost list")
 }
 
 // clientsHere lists the MCP clients that have a user configuration without toolhost.

@@ -152,7 +152,7 @@ func (a *app) install(id string, flags clientFlags) error {
 		if err := change.Write(); err != nil {
 			return err
 		}
-		done.Change, done.After, done.Backup = "wrote", client.After, backupOf(change)
+		done.Change, done.After, done.Backup = "wrote", client.After(flags.name, flags.project), backupOf(change)
 		if change.Existed {
 			done.Change = "repaired"
 		}

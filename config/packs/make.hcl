@@ -3,11 +3,12 @@ pack {
   needs       = ["make"]
   detect      = ["Makefile", "makefile", "GNUmakefile"]
   names       = "^([A-Za-z0-9][A-Za-z0-9_-]*)\\s*::?(?:[^=]|$)"
+  skip        = "^((un)?install|publish|release|deploy|upload)$"
   init        = 50
   try         = "toolhost call make target=NAME"
 }
 
-# The targets of pack.file.
+# The targets of pack.file, without those that install or publish.
 tool "make" {
   description = "Run a target of this project's Makefile. Returns: what it prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox

@@ -11,10 +11,10 @@ pack {
   note        = "the host of your registry"
   pick "install" {
     file  = "package-lock.json"
-    words = ["npm", "ci", "--no-audit", "--no-fund"]
+    words = ["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier"]
   }
   pick "install" {
-    words = ["npm", "install", "--no-audit", "--no-fund"]
+    words = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier"]
   }
   setting { command = ["npm", "config", "get", "registry"] }
 }

@@ -125,7 +125,7 @@ func TestDetect(t *testing.T) {
 		"uv": {map[string]string{"pyproject.toml": "[tool.ruff]\n", "uv.lock": ""}, []string{"uv", "pytest"},
 			`"uv", "sync"`, []string{"ruff"}},
 		"make": {map[string]string{"Makefile": "X := 1\n.PHONY: all\nall: build\nbuild-x:\n" +
-			"\techo a: b\nV=1\n%.o: %.c\nall: more\n"}, []string{"make"}, `["all", "build-x"]`, nil},
+			"\techo a: b\nV=1\n%.o: %.c\nall: more\ninstall: all\nrelease:\n"}, []string{"make"}, `["all", "build-x"]`, nil},
 		"just": {map[string]string{"justfile": "x := 'y'\nset shell := ['sh']\ndefault:\n  echo a\n" +
 			"@test name='a': default\n"}, []string{"just"}, `["default", "test"]`, nil},
 		"mise": {map[string]string{"mise.toml": "[tools]\ngo = '1'\n[tasks.build]\nrun = 'x'\n[tasks]\nlint = 'y'\n"},

@@ -19,8 +19,6 @@ type Client struct {
 	ProjectArg string
 	// ProjectArgForUser reports whether that works in the user's own file too.
 	ProjectArgForUser bool
-	// After is what the user must do for the change to take effect.
-	After string
 
 	format  format
 	user    func(Machine) []string // candidates; the first that exists counts
@@ -30,6 +28,8 @@ type Client struct {
 	env     func(names []string) field // nil if the environment is passed on
 	link    func(Server) string        // nil if there are no links
 	fresh   string                     // initial content of a new file
+	after   string                     // what the user must do then; NAME is the server's
+	trust   string                     // what the user must do besides for a project's file
 }
 
 // Machine locates the user's files.
@@ -84,6 +84,15 @@ func (c *Client) ProjectFile(project string) (string, error) {
 			Suggest("Leave --project away, to write your own configuration.")
 	}
 	return filepath.Join(project, filepath.FromSlash(c.project)), nil
+}
+
+// After returns what the user must do for the change to take effect, and for the client to call tools.
+func (c *Client) After(server string, project bool) string {
+	text := strings.ReplaceAll(c.after, "NAME", server)
+	if project && c.trust != "" {
+		text += " " + c.trust
+	}
+	return text
 }
 
 // Find returns the client of that ID. The error is a *tool.Error of code not_found.
