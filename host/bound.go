@@ -11,7 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
-// Bounds of an error. A call's error is sent twice, as text and as data, and escaped: far below a mebibyte.
+// Bounds of an error, besides a command's output in it. A call's error is sent twice, as text and as data, and
+// escaped: far below a mebibyte.
 const (
 	maxMessage = 64 << 10 // bytes of a message, and of a suggestion
 	maxDetails = 128 << 10
@@ -69,16 +70,21 @@ func cutContents(all []tool.Content, most int64) (kept []tool.Content) {
 	return kept
 }
 
-// bounded shortens an error, which may repeat megabytes of a request.
+// bounded shortens an error, which may repeat megabytes of a request. A message may have the output besides.
 func bounded(e *tool.Error) *tool.Error {
-	rest := maps.Clone(e.Details)
-	maps.DeleteFunc(rest, func(key string, _ any) bool { return isOutput(key) })
+	most, rest := maxMessage, maps.Clone(e.Details)
+	maps.DeleteFunc(rest, func(key string, value any) bool {
+		if text, ok := value.(string); ok && isOutput(key) {
+			most += len(text)
+		}
+		return isOutput(key)
+	})
 	data, err := json.Marshal(rest)
-	if len(e.Message) <= maxMessage && len(e.Suggestion) <= maxMessage && err == nil && len(data) <= maxDetails {
+	if len(e.Message) <= most && len(e.Suggestion) <= maxMessage && err == nil && len(data) <= maxDetails {
 		return e
 	}
 	short := *e
-	short.Message, short.Suggestion = cut(e.Message, maxMessage), cut(e.Suggestion, maxMessage)
+	short.Message, short.Suggestion = cut(e.Message, most), cut(e.Suggestion, maxMessage)
 	if err == nil && len(data) > maxDetails {
 		short.Details = make(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(e.Details))[:min(len(e.Details), maxItems)] {

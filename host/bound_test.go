@@ -44,6 +44,10 @@ func TestBoundedErrors(t *testing.T) {
 	output := tool.Errorf(tool.CommandFailed, "x").With("stdout", long).With("command", long)
 	assert.Equal(t, long, bounded(output).Details["stdout"], "the operator's own limit counts for output")
 	assert.Less(t, len(bounded(output).Details["command"].(string)), 64<<10)
+	output = tool.Errorf(tool.CommandFailed, "failed\n%s", long).With("stdout", long).With("stderr", "")
+	assert.Equal(t, output.Message, bounded(output).Message, "for output in the message too")
+	output.Message = long + long
+	assert.Less(t, len(bounded(output).Message), len(long)+65<<10, "what else the message has is bounded")
 	assert.ErrorIs(t, bounded(tool.Errorf(tool.Internal, "%s: %w", long, cause)), cause)
 	assert.Equal(t, 1, bounded(tool.Errorf(tool.Internal, "x").With("command", long).With("n", 1)).Details["n"])
 }

@@ -360,3 +360,17 @@ func TestLargeResultsSayHowMuchIsLeftOutAndHowToGetTheRest(t *testing.T) {
 	assert.Equal(t, "0123456789abcde\n", s.call("tail", `{"args":"-n 1 '`+path+`'"}`).text(),
 		"and the agent can read it")
 }
+
+func TestAFailureWithLongOutputShowsItsEnd(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": `tool "long" {
+  description = "Prints much and fails."
+  risk        = "read_only"
+  command { argv = ["sh", "-c", "seq 30000; echo THE-END; exit 1"] }
+}`})
+	r := serve(t, dir).call("long", `{}`)
+	assert.True(t, r.IsError)
+	assert.Regexp(t, `^sh failed with exit code 1\nstdout:\n1\n2\n`, r.text())
+	assert.Regexp(t, `\n30000\nTHE-END\n\[\d+ of 168902 bytes are shown; the whole output is in \S+_stdout\.txt\]\n`+
+		`It was called as: sh`, r.text())
+}

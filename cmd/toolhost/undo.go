@@ -76,17 +76,17 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 		if err != nil {
 			return unknownName(flags.selection.Call != "", err)
 		}
-		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, flags)
+		return a.showUndo(ctx, p, plan, &undo.Outcome{Plan: *plan}, flags)
 	}
 	outcome, err := p.Undo.Undo(ctx, w, flags.selection)
 	if err != nil {
 		return unknownName(flags.selection.Call != "", err)
 	}
-	return a.showUndo(outcome, outcome, flags)
+	return a.showUndo(ctx, p, outcome, outcome, flags)
 }
 
 // undone returns what was done, or would be, and to which calls.
-func (flags *undoFlags) undone(done *undo.Outcome) (verb, calls string) {
+func (flags *undoFlags) undone(done *undo.Outcome) (verb string, calls []string) {
 	verbs, names := [2]string{"Undid", "Would undo"}, done.Calls
 	if flags.selection.Redo && len(done.Redone) > 0 {
 		verbs, names = [2]string{"Redid", "Would redo"}, done.Redone
@@ -95,20 +95,39 @@ func (flags *undoFlags) undone(done *undo.Outcome) (verb, calls string) {
 	if flags.dryRun {
 		verb = verbs[1]
 	}
-	return verb, show.Line(strings.Join(names, ", "))
+	return verb, names
 }
 
-func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
+// withTool returns the names of calls for people, with the tool if there is one call of that name.
+func withTool(ctx context.Context, store *undo.Store, names []string) string {
+	text := show.Line(strings.Join(names, ", "))
+	if len(names) != 1 {
+		return text
+	}
+	calls, err := store.Calls(ctx, undo.Filter{Call: names[0]})
+	if err != nil || len(calls) != 1 || calls[0].Tool == "" {
+		return text
+	}
+	return fmt.Sprintf("%s (%s)", text, show.Line(calls[0].Tool))
+}
+
+func (a *app) showUndo(ctx context.Context, p *project.Project, whole any, done *undo.Outcome, flags undoFlags) error {
 	if flags.json {
 		return writeIndented(a.out, whole)
 	}
-	verb, calls := flags.undone(done)
+	verb, names := flags.undone(done)
+	calls := withTool(ctx, p.Undo, names)
+	files, summary := slices.Clone(done.Files), done.Summary
+	files = slices.DeleteFunc(files, func(path string) bool { return slices.Contains(done.Left, path) })
+	summary.Paths = len(files)
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	if len(done.Files) == 0 {
 		say("Nothing to do for %s: the files are already as they were. toolhost log lists the calls before it.", calls)
 	} else {
-		say("%s %s: %s", verb, calls, show.Line(change.Names(done.Files)))
-		say("  %s", done.Summary)
+		say("%s %s: %s", verb, calls, cmp.Or(show.Line(change.Names(files)), "nothing"))
+		if len(files) > 0 {
+			say("  %s", summary)
+		}
 	}
 	if flags.patch && done.Preview != "" {
 		a.printDiff(done.Preview)
