@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/file/obeyed"
+	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
@@ -14,8 +15,9 @@ import (
 // mounts that hide them.
 func (p *Policy) guard(g grants) launch.Guard {
 	k := keeper{writable: g.writable, names: obeyed.ParseGlobs(p.Names), cache: g.cache, workspace: resolved(p.Workspace)}
+	memo := make(realpath.Memo)
 	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
-		k.paths = append(k.paths, wherever(path)...)
+		k.paths = append(k.paths, wherever(filepath.Clean(path), memo)...)
 	}
 	for _, path := range g.hidden() {
 		if withinAny(path, g.writable) && !slices.Contains(g.writable, path) {
@@ -27,13 +29,13 @@ func (p *Policy) guard(g grants) launch.Guard {
 }
 
 // wherever resolves the symlinks of a path, existing or not.
-func wherever(path string) []string {
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+func wherever(path string, memo realpath.Memo) []string {
+	dir, err := memo.Of(filepath.Dir(path))
 	if err != nil {
 		dir = filepath.Dir(path)
 	}
 	paths := []string{filepath.Join(dir, filepath.Base(path))}
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != paths[0] {
+	if real, err := memo.Of(path); err == nil && real != paths[0] {
 		paths = append(paths, real)
 	}
 	return paths

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/obeyed"
+	"github.com/toolhost/toolhost/internal/file/realpath"
 )
 
 // within reports whether path is dir or lies below it. Both are clean.
@@ -140,8 +141,9 @@ func grantedBelow(root, path string, writable []string) bool {
 }
 
 func existing(paths []string) (found []string) {
+	memo := make(realpath.Memo)
 	for _, path := range paths {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
+		if real, err := memo.Of(filepath.Clean(path)); err == nil {
 			found = append(found, real)
 		}
 	}
