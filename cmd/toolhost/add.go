@@ -155,12 +155,13 @@ func (a *app) packText(ctx context.Context, dir, name string, hosts []string) (s
 		return "", usagef("toolhost add lists all packs.", "%s is not for the project in %s: %s", name, dir, why)
 	}
 	m, _ := p.In(project)
+	var env map[string]string
 	if hosts == nil {
-		hosts = a.hostsOf(ctx, p, project)
+		hosts, env = a.settingsOf(ctx, p, project)
 	} else if _, err := network.Parse(hosts); err != nil {
 		return "", usagef("Write --host HOST or --host HOST:PORT.", "%v", err)
 	}
-	return p.Render(project, m, hosts), nil
+	return p.Render(project, m, hosts, env), nil
 }
 
 // addText appends a text to an agent.hcl, if the whole is valid.
@@ -223,12 +224,13 @@ func (a *app) twice(path string, before []byte, added string, vars map[string]st
 // settingsPatience bounds how long a program may take to print its settings.
 const settingsPatience = 10 * time.Second
 
-// hostsOf asks a program of the user for a pack's hosts. It runs outside the project, whose files must
-// not choose what may be reached.
-func (a *app) hostsOf(ctx context.Context, p *packs.Pack, project fs.FS) (hosts []string) {
+// settingsOf asks a program of the user for a pack's hosts and for the variables with their URLs. It runs
+// outside the project, whose files must not choose what may be reached.
+func (a *app) settingsOf(ctx context.Context, p *packs.Pack, project fs.FS) (hosts []string, env map[string]string) {
 	if !p.Reaches() {
-		return nil
+		return nil, nil
 	}
+	env = make(map[string]string)
 	for _, s := range p.Settings {
 		text := ""
 		home, inHome := strings.CutPrefix(s.File, "~/")
@@ -244,12 +246,22 @@ func (a *app) hostsOf(ctx context.Context, p *packs.Pack, project fs.FS) (hosts 
 			text = a.settingsText(ctx, s.Command)
 		}
 		for _, host := range s.Hosts(text) {
-			if _, err := network.Parse([]string{host}); err == nil {
+			if _, err := network.Parse([]string{host}); err == nil && !slices.Contains(hosts, host) {
 				hosts = append(hosts, host)
 			}
 		}
+		value, withheld := s.Value(project, text)
+		if withheld {
+			fmt.Fprintf(a.err, "%s %s is not set for %s: the URL in your settings has credentials or a query. Set it without them "+
+				"in agent.hcl, and give them in a credential block.\n", a.painter.yellow("!"), strings.Join(s.Variables, ", "), p.Name)
+		}
+		if value != "" {
+			for _, name := range s.Variables {
+				env[name] = value
+			}
+		}
 	}
-	return hosts
+	return hosts, env
 }
 
 // settingsText returns the settings that a program prints, "" on failure.

@@ -66,8 +66,9 @@ func (a *app) initialize(ctx context.Context, force, asJSON bool) error {
 	var texts []string
 	hosts := make(map[string][]string)
 	for _, f := range written {
-		hosts[f.Name] = a.hostsOf(ctx, f.Pack, project)
-		texts = append(texts, f.Render(project, f.Match, hosts[f.Name]))
+		reached, env := a.settingsOf(ctx, f.Pack, project)
+		hosts[f.Name] = reached
+		texts = append(texts, f.Render(project, f.Match, reached, env))
 	}
 	text := packs.File(texts)
 	if err := writeUserFile(path, text); err != nil {

@@ -10,6 +10,12 @@ pack {
   first       = "toolhost call bun_install"
   note        = "the host of your registry"
   setting { command = ["npm", "config", "get", "registry"] }
+  setting { # what differs from the default
+    command   = ["npm", "config", "list"]
+    pattern   = "(?m)^registry = \"([^\"]+)\""
+    variables = ["npm_config_registry"]
+    unless    = [".npmrc", "bunfig.toml"]
+  }
 }
 
 tool "bun_install" {
@@ -18,6 +24,7 @@ tool "bun_install" {
   command {
     argv    = ["bun", "install", "--frozen-lockfile"]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
 }

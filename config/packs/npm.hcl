@@ -17,6 +17,12 @@ pack {
     words = ["npm", "install", "--no-audit", "--no-fund", "--no-update-notifier"]
   }
   setting { command = ["npm", "config", "get", "registry"] }
+  setting { # what differs from the default
+    command   = ["npm", "config", "list"]
+    pattern   = "(?m)^registry = \"([^\"]+)\""
+    variables = ["npm_config_registry"]
+    unless    = [".npmrc"]
+  }
 }
 
 tool "npm_install" {
@@ -25,6 +31,7 @@ tool "npm_install" {
   command {
     argv    = [pack.install]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
 }

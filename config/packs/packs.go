@@ -3,8 +3,8 @@
 // init` write, which then belongs to the user.
 //
 // In the text, pack.NAME stands for what is found in a project: pack.file (the recognized file), pack.names and
-// pack.name (its commands, and the one to try), pack.hosts (hosts in the user's settings), and the words of
-// pick blocks.
+// pack.name (its commands, and the one to try), pack.hosts and pack.env (hosts in the user's settings, and
+// variables with URLs in them), and the words of pick blocks.
 package packs
 
 import (
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,6 +80,10 @@ type Pack struct {
 type Setting struct {
 	Command []string
 	File    string
+	// Variables tell the program in the sandbox, which hides the settings, what the pattern finds: URLs.
+	Variables []string
+	// unless are files of the project that may name a registry, which a variable would override.
+	unless  []string
 	pattern *regexp.Regexp
 	port    string // of hosts named without a port
 }
@@ -153,7 +158,8 @@ func (p *Pack) read(body *hclsyntax.Body) error {
 		inner := values{b.Body.Attributes, nil}
 		switch {
 		case b.Type == "setting":
-			s := Setting{Command: inner.texts("command"), File: inner.text("file"), pattern: inner.pattern("pattern"), port: inner.text("port")}
+			s := Setting{Command: inner.texts("command"), File: inner.text("file"), Variables: inner.texts("variables"),
+				unless: inner.texts("unless"), pattern: inner.pattern("pattern"), port: inner.text("port")}
 			if s.pattern == nil {
 				s.pattern = urls()
 			}
@@ -370,10 +376,17 @@ func (p *Pack) adding(found []string, name string) []string {
 	return append(found, name)
 }
 
-// Render returns the text for a project. hosts are known hosts besides the pack's own.
-func (p *Pack) Render(dir fs.FS, m Match, hosts []string) string {
+// Render returns the text for a project. hosts are known hosts besides the pack's own, env the variables for
+// pack.env.
+func (p *Pack) Render(dir fs.FS, m Match, hosts []string, env map[string]string) string {
 	text := p.withHosts(slices.Concat(p.hosts, hosts))
+	if len(env) == 0 {
+		text = envLine().ReplaceAllString(text, "")
+	}
 	text = placeholder().ReplaceAllStringFunc(text, func(word string) string {
+		if word == "pack.env" {
+			return quotedObject(env)
+		}
 		if value, ok := p.value(dir, m, strings.TrimPrefix(word, "pack.")); ok {
 			return value
 		}
@@ -432,7 +445,11 @@ func (p *Pack) withHosts(hosts []string) string {
 
 // Hosts returns the hosts in a setting's text, as written in agent.hcl.
 func (s Setting) Hosts(text string) (hosts []string) {
-	for _, groups := range s.pattern.FindAllStringSubmatch(text, -1) {
+	pattern := s.pattern
+	if len(s.Variables) > 0 {
+		text, pattern = strings.Join(s.urls(text), " "), urls()
+	}
+	for _, groups := range pattern.FindAllStringSubmatch(text, -1) {
 		scheme, host := "", groups[1]
 		if len(groups) > 2 {
 			scheme, host = groups[1], groups[2]
@@ -459,6 +476,37 @@ func (s Setting) Hosts(text string) (hosts []string) {
 	return hosts
 }
 
+// Value returns the value of the setting's variables, "" if there is no URL of http or https or the project
+// names its own registry. It is withheld if a URL may have credentials.
+func (s Setting) Value(project fs.FS, text string) (value string, withheld bool) {
+	for _, name := range s.unless {
+		data, _ := fs.ReadFile(project, name)
+		if registryLine().Match(data) {
+			return "", false
+		}
+	}
+	found := s.urls(text)
+	for _, one := range found {
+		u, err := url.Parse(one)
+		if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+			return "", false
+		}
+		if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return "", true
+		}
+	}
+	return strings.Join(found, " "), false
+}
+
+// urls returns what the pattern of a setting with variables finds. pip writes a list's line breaks as \n.
+func (s Setting) urls(text string) []string {
+	groups := s.pattern.FindStringSubmatch(text)
+	if len(s.Variables) == 0 || groups == nil {
+		return nil
+	}
+	return strings.Fields(strings.ReplaceAll(strings.Join(groups[1:], ""), `\n`, " "))
+}
+
 func urls() *regexp.Regexp {
 	return regexp.MustCompile(`(https?|ssh)://([A-Za-z0-9][^/\s"'>),|]*)`)
 }
@@ -466,6 +514,10 @@ func urls() *regexp.Regexp {
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`\bpack\.[a-z]+`) }
 
 func hostLine() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*network\s*=.*pack\.hosts.*$`) }
+
+func envLine() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*env\s*=\s*pack\.env\n`) }
+
+func registryLine() *regexp.Regexp { return regexp.MustCompile(`(?im)^\s*(npm)?registr`) }
 
 func quoted(text string) string { return tokens(cty.StringVal(text)) }
 
@@ -475,6 +527,14 @@ func quotedList(texts []string) string {
 		values[i] = cty.StringVal(text)
 	}
 	return tokens(cty.TupleVal(values))
+}
+
+func quotedObject(values map[string]string) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		pairs = append(pairs, name+" = "+quoted(values[name]))
+	}
+	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
 func tokens(v cty.Value) string { return string(hclwrite.TokensForValue(v).Bytes()) }

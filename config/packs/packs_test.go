@@ -70,7 +70,13 @@ func TestPacks(t *testing.T) {
 				assert.NotEmpty(t, p.note, "what to write where no host is known")
 			}
 			for _, hosts := range [][]string{nil, {"packages.example.com"}} {
-				text := p.Render(dir, m, hosts)
+				env := map[string]string{"INDEX": "https://packages.example.com/${x}/"}
+				if hosts == nil {
+					env = nil
+				}
+				text := p.Render(dir, m, hosts, env)
+				assert.Equal(t, env != nil && strings.Contains(p.text, "pack.env"),
+					strings.Contains(text, `env     = { INDEX = "https://packages.example.com/$${x}/" }`), text)
 				assert.NotContains(t, text, "pack.")
 				assert.Equal(t, hosts != nil || len(p.hosts) > 0, !strings.Contains(text, `["HOST"]`) &&
 					strings.Contains(text, "network") || !strings.Contains(p.text, "pack.hosts") && hosts != nil)
@@ -145,7 +151,7 @@ func TestDetect(t *testing.T) {
 			assert.Equal(t, c.others, namesOf(others))
 			var texts []string
 			for _, f := range written {
-				texts = append(texts, f.Render(dir, f.Match, nil))
+				texts = append(texts, f.Render(dir, f.Match, nil, nil))
 			}
 			text := File(texts)
 			assert.Contains(t, string(text), c.has)
@@ -166,15 +172,7 @@ func namesOf(found []Found) (names []string) {
 
 // TestHosts finds hosts in programs' settings.
 func TestHosts(t *testing.T) {
-	setting := func(pack string, i int) Setting {
-		for _, p := range All() {
-			if p.Name == pack {
-				return p.Settings[i]
-			}
-		}
-		t.Fatal(pack)
-		return Setting{}
-	}
+	setting := func(pack string, i int) Setting { return settingOf(t, pack, i) }
 	for name, c := range map[string]struct {
 		setting Setting
 		text    string
@@ -191,6 +189,8 @@ func TestHosts(t *testing.T) {
 		"none":                {setting("go", 1), "off\n", nil},
 		"what pip's help says": {setting("pip", 1), "Base URL of the Index (default\n    https://index.example.com/simple).",
 			[]string{"index.example.com"}},
+		"two more indexes of pip": {setting("pip", 0), `global.extra-index-url='https://a.example.com/x\nhttps://b.example.com'` + "\n",
+			[]string{"a.example.com", "b.example.com"}},
 		"a remote over https": {setting("git-push", 0), "\turl = https://git.example.com/a/b.git\n", []string{"git.example.com"}},
 		"over ssh":            {setting("git-push", 0), "\turl = ssh://git@git.example.com/a\n", []string{"git.example.com:22"}},
 		"in scp's way":        {setting("git-push", 1), "\turl = git@git.example.com:a/b.git\n", []string{"git.example.com:22"}},
@@ -198,5 +198,64 @@ func TestHosts(t *testing.T) {
 			[]string{"crates.example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, c.setting.Hosts(c.text)) })
+	}
+}
+
+func settingOf(t *testing.T, pack string, i int) Setting {
+	t.Helper()
+	for _, p := range All() {
+		if p.Name == pack {
+			return p.Settings[i]
+		}
+	}
+	t.Fatal(pack)
+	return Setting{}
+}
+
+// TestValue finds the URLs for programs' variables, and withholds those with credentials.
+func TestValue(t *testing.T) {
+	extra, index := settingOf(t, "pip", 0), settingOf(t, "pip", 2)
+	npm, yarn, uv := settingOf(t, "npm", 1), settingOf(t, "yarn", 1), settingOf(t, "uv", 1)
+	for name, c := range map[string]struct {
+		setting  Setting
+		text     string
+		want     string
+		withheld bool
+	}{
+		"pip's index": {index, "global.extra-index-url='https://b.example/s'\nglobal.index-url='https://a.example/s'\n",
+			"https://a.example/s", false},
+		"pip's index for install": {index, "global.index-url='https://a.example/s'\ninstall.index-url='https://b.example/s'\n",
+			"https://b.example/s", false},
+		"pip's index in the environment": {index, ":env:.index-url='https://c.example'\ninstall.index-url='https://b.example/s'\n",
+			"https://c.example", false},
+		"pip's default index": {index, "global.cert='x'\nglobal.extra-index-url='https://b.example/s'\n", "", false},
+		"more indexes of pip": {extra, `global.extra-index-url='https://a.example/s\nhttps://b.example/s'`,
+			"https://a.example/s https://b.example/s", false},
+		"one of them with a password": {extra, `global.extra-index-url='https://a.example/s\nhttps://me:pw@b.example/s'`, "", true},
+		"with a user's name":          {index, "global.index-url='https://me@a.example/s'\n", "", true},
+		"with a query":                {index, "global.index-url='https://a.example/s?token=x'\n", "", true},
+		"broken, with a password":     {index, "global.index-url='https://me:%zz@a.example/s'\n", "", true},
+		"without a scheme":            {index, "global.index-url='me:pw@a.example/s'\n", "", false},
+		"a directory":                 {index, "global.index-url='file:///srv/index'\n", "", false},
+		"npm's registry": {npm, "; \"user\" config from /x/.npmrc\n\n//a.example/:_authToken = (protected)\n" +
+			"registry = \"http://127.0.0.1:4873/npm/\"\n", "http://127.0.0.1:4873/npm/", false},
+		"npm's, overridden": {npm, "; registry = \"https://a.example/\" ; overridden by env\n\nregistry = \"https://b.example/\"\n",
+			"https://b.example/", false},
+		"npm's, with a password":      {npm, "registry = \"https://me:***@a.example/\"\n", "", true},
+		"npm's default":               {npm, "; node version = v20\n@x:registry = \"https://a.example/\"\n", "", false},
+		"where the project names one": {yarn, "registry = \"https://a.example/\"\n", "", false},
+		"uv's index": {uv, "offline = false\nindex-url = \"https://a.example/s\"\n[pip]\nindex-url = \"https://b.example\"\n",
+			"https://a.example/s", false},
+		"uv's default of many": {uv, "[[index]]\nurl = \"https://a.example\"\n[[index]]\nname = \"b\"\nurl = \"https://b.example\"\n" +
+			"default = true\n", "https://b.example", false},
+		"uv's further index": {uv, "[[index]]\nurl = \"https://a.example\"\n[pip]\nindex-url = \"https://b.example\"\n", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			project := fstest.MapFS{".npmrc": {Data: []byte("engine-strict=true\n@x:registry=https://x.example/\n")},
+				".yarnrc.yml": {Data: []byte("nodeLinker: pnp\nnpmRegistryServer: https://x.example\n")}}
+			value, withheld := c.setting.Value(project, c.text)
+			assert.Equal(t, c.want, value)
+			assert.Equal(t, c.withheld, withheld)
+		})
 	}
 }

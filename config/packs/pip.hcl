@@ -13,12 +13,18 @@ pack {
     words = ["-e", "."]
   }
   setting {
-    command = ["python3", "-m", "pip", "config", "list"]
-    pattern = "extra-index-url='(https?)://([^/']+)"
+    command   = ["python3", "-m", "pip", "config", "list"]
+    pattern   = "(?s)^(?:.*:env:|(?:.*\n)?install|(?:.*\n)?global)\\.extra-index-url='([^']+)'"
+    variables = ["PIP_EXTRA_INDEX_URL"]
   }
   setting {
     command = ["python3", "-m", "pip", "install", "--help"]
     pattern = "\\(default\\s+(https?)://([^/\\s)]+)"
+  }
+  setting { # pip's order: the environment, [install], [global]
+    command   = ["python3", "-m", "pip", "config", "list"]
+    pattern   = "(?s)^(?:.*:env:|(?:.*\n)?install|(?:.*\n)?global)\\.index-url='([^']+)'"
+    variables = ["PIP_INDEX_URL"]
   }
   note = "the hosts of your package index and of its files"
 }
@@ -41,6 +47,7 @@ tool "pip_install" {
   command {
     argv    = ["env", "PATH=.venv/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin", "python3", "-m", "pip", "--require-virtualenv", "install", pack.what]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
 }
@@ -57,6 +64,7 @@ tool "pip_add" {
   command {
     argv    = ["env", "PATH=.venv/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin", "python3", "-m", "pip", "--require-virtualenv", "install", "--", param.packages]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
   example { params = { packages = ["pytest", "x[y]==1.2"] } }

@@ -10,6 +10,12 @@ pack {
   first       = "toolhost call pnpm_install"
   note        = "the host of your registry"
   setting { command = ["pnpm", "config", "get", "registry"] }
+  setting { # what differs from the default
+    command   = ["npm", "config", "list"]
+    pattern   = "(?m)^registry = \"([^\"]+)\""
+    variables = ["npm_config_registry", "pnpm_config_registry"]
+    unless    = [".npmrc", "pnpm-workspace.yaml"]
+  }
 }
 
 tool "pnpm_install" {
@@ -18,6 +24,7 @@ tool "pnpm_install" {
   command {
     argv    = ["pnpm", "install", "--frozen-lockfile"]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
 }

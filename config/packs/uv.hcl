@@ -9,6 +9,11 @@ pack {
     pattern = "url\\s*=\\s*\"(https?)://([^/\"]+)"
   }
   setting {
+    file      = "~/.config/uv/uv.toml"
+    pattern   = "(?ms)\\A[^\\[]*^index-url\\s*=\\s*\"([^\"]+)\"|^\\[\\[index\\]\\][^\\[]*^url\\s*=\\s*\"([^\"]+)\"[^\\[]*^default\\s*=\\s*true"
+    variables = ["UV_DEFAULT_INDEX"]
+  }
+  setting {
     command = ["uv", "sync", "--help"]
     pattern = "by default: <(https?)://([^/\\s>]+)"
   }
@@ -23,6 +28,7 @@ tool "uv_sync" {
   command {
     argv    = ["uv", "sync", "--frozen"]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
 }

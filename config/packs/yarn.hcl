@@ -10,6 +10,12 @@ pack {
   first       = "toolhost call yarn_install"
   note        = "the host of your registry"
   setting { command = ["npm", "config", "get", "registry"] }
+  setting { # what differs from the default
+    command   = ["npm", "config", "list"]
+    pattern   = "(?m)^registry = \"([^\"]+)\""
+    variables = ["npm_config_registry", "YARN_NPM_REGISTRY_SERVER"]
+    unless    = [".npmrc", ".yarnrc.yml"]
+  }
 }
 
 tool "yarn_install" {
@@ -18,6 +24,7 @@ tool "yarn_install" {
   command {
     argv    = ["yarn", "install", "--frozen-lockfile"]
     timeout = "10m"
+    env     = pack.env
   }
   network = pack.hosts
 }
