@@ -57,7 +57,7 @@ line to add.`,
 	c.Flags().BoolVar(&flags.yes, "yes", false,
 		"approve the new agent.hcl even without a terminal, if the old one was approved")
 	c.Flags().StringArrayVar(&flags.hosts, "host", nil,
-		"a host that the tools may reach, instead of those in your settings (repeatable)")
+		"a host that the tools may reach, instead of the registries in the program's own settings (repeatable)")
 	c.Flags().BoolVar(&flags.json, "json", false, "print the list of packs as JSON")
 	return c
 }

@@ -58,7 +58,7 @@ call.`,
 		"table, json (one object per line), or auto: a table on a terminal, else json")
 	f.BoolFunc("json", "the same as --format json", func(string) error { o.format = "json"; return nil })
 	f.BoolVar(&o.follow, "follow", false, "keep running, and print new events as they arrive")
-	f.IntVar(&o.Last, "last", 0, "show at most this many, the newest: calls in a table, events in JSON; 0 shows all")
+	f.IntVar(&o.Last, "last", 0, "show only the newest N: calls in a table, events in JSON; 0 shows all")
 	a.artifactsFlag(c)
 	completeFlag(c, "format", "auto", "table", "json")
 	completeFlag(c, "status", record.StatusSuccess, "error", record.StatusRunning, record.StatusLost, "denied")

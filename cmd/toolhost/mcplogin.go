@@ -47,7 +47,7 @@ paste the address that the login ends at, even though that page does not load.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&flags.noBrowser, "no-browser", false,
-		"do not open a browser: print the login address, and ask for the address that the login ends at")
+		"do not open a browser: print the login address, and ask for the address that the browser is sent to at the end")
 	f.StringArrayVar(&flags.scopes, "scope", nil, "also request this scope (repeatable)")
 	f.DurationVar(&flags.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
 	return c

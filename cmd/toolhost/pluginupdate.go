@@ -265,7 +265,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 		Short: "Check that this project's plugins are installed exactly as agent.lock.hcl says",
 		Long: `Check that this project's plugins are installed exactly as agent.lock.hcl says.
 
-The exit code is 0 when every plugin is locked and the program that was locked.`,
+The exit code is 0 if every plugin is locked and every program is the locked one.`,
 		Example:           `  toolhost plugin verify`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),
 		RunE:              func(_ *cobra.Command, args []string) error { return a.verify(args, asJSON) },

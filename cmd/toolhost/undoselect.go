@@ -21,11 +21,11 @@ type selectFlags struct {
 
 func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f := c.Flags()
-	f.StringVar(&s.selection.Call, "call", "", "the call, as toolhost log names it; CALL does the same")
+	f.StringVar(&s.selection.Call, "call", "", "the ID of a call, from toolhost log; the same as the argument CALL")
 	f.StringVar(&s.selection.Session, "session", "", "the session (default: the one that changed something last)")
 	f.BoolVar(&s.selection.All, "all", false, "every call of the session")
 	f.StringVar(&s.since, "since", "",
-		"every call since then, of all sessions: 30m, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
+		"every call since this time, in all sessions: 30m, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
 	f.StringArrayVar(&s.paths, "path", nil, "only this file, or files below this directory (repeatable)")
 	f.BoolVar(&s.json, "json", false, "print JSON")
 	a.completeFrom(c, "", callsToUndo)

@@ -60,6 +60,8 @@ func (s *fileStatus) say(file string) string {
 	return file + " is approved and in force."
 }
 
+// instructions returns the text that a server gives its clients about the project ("instructions" in MCP), computed
+// anew for each.
 func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()

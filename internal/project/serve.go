@@ -84,9 +84,9 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 	go p.KeepTidy(ctx)
 	go p.FollowServers(ctx, server.Refresh)
 	offer.looks = []func(){
-		newLook(p.ConfigFiles, func() { offer.reload(ctx) }).again,
-		newLook(p.TaskFiles, func() { offer.tasksChanged(ctx) }).again,
-		newLook(p.LoginFiles, func() { go offer.connectServers(ctx) }).again,
+		newPoller(p.ConfigFiles, func() { offer.reload(ctx) }).check,
+		newPoller(p.TaskFiles, func() { offer.tasksChanged(ctx) }).check,
+		newPoller(p.LoginFiles, func() { go offer.connectServers(ctx) }).check,
 		server.ResourceChanges(ctx),
 	}
 	if !serving.Unwatched {

@@ -153,7 +153,7 @@ func (a *app) steerCommands() (commands []*cobra.Command) {
 		{"drain WORKER", "Finish a worker's calls, move its sessions to other workers, and stop it", "drain build7"},
 		{"cordon WORKER", "Stop assigning new sessions to a worker", "cordon build7"},
 		{"uncordon WORKER", "Assign sessions to a worker again", "uncordon build7"},
-		{"move SESSION", "Pack a session and release it; its next call assigns it to a worker again", "move k7f2"},
+		{"move SESSION", "Pack a session and take it from its worker; its next call assigns it to one again", "move k7f2"},
 	} {
 		var link linkFlags
 		command := &cobra.Command{Use: c.use, Short: c.short, Args: cobra.ExactArgs(1),

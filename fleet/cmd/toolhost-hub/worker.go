@@ -45,7 +45,7 @@ func (f *workerFlags) register(flags *pflag.FlagSet) {
 		"a directory that sessions may use as their workspace, including its subdirectories (repeatable)")
 	flags.DurationVar(&f.idle, "idle", 10*time.Minute,
 		"how long a session may be idle before it is packed and released")
-	flags.DurationVar(&f.packAfter, "pack-after", 5*time.Second, "how long after a change a workspace is packed")
+	flags.DurationVar(&f.packAfter, "pack-after", 5*time.Second, "how long after a change a workspace is packed, which saves it to the hub")
 	flags.DurationVar(&f.taskAfter, "task-after", mcpserve.DefaultTaskAfter,
 		"how long a call runs before it becomes an MCP task, for clients that support tasks; negative: never")
 	flags.DurationVar(&f.drain, "drain", 20*time.Second,

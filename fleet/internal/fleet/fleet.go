@@ -4,18 +4,19 @@
 // its session. The worker answers as toolhost serve --http would; its answer
 // comes back in frames. Subjects:
 //
-//	work.KEY.INSTANCE             requests to a worker, and what belongs to them
+//	work.KEY.INSTANCE             requests to a worker, their further parts and cancellations
 //	back.GATEWAY.KEY.INSTANCE.ID  frames of the answer to the request ID
 //	beat.KEY.INSTANCE             a worker is alive
 //	alive.GATEWAY                 a gateway is alive
 //	ask.KEY.INSTANCE              what a worker asks of the gateways
-//	store.GATEWAY.KEY.INSTANCE.>  what it asks of the bucket of calls, through a gateway
+//	store.GATEWAY.KEY.INSTANCE.>  a worker's requests to the bucket of calls, through a gateway
 //	pack.KEY.INSTANCE             transfers of packs that it asks for
 //	decide.NAME.KEY.INSTANCE      what an operator asks of a worker, and decides there
 //	decided.NAME.KEY.INSTANCE.ID  the answer to that
 //
-// KEY is the name of a worker's key, NAME that of an operator's: the hub lets who
-// holds one use its own subjects alone.
+// KEY is the name of a worker's key, NAME that of an operator's: the hub lets the
+// holder of a key use only the subjects with its name. A pack is an archive of a
+// session's workspace.
 package fleet
 
 import (

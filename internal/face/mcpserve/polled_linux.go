@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// polled reopens a pipe so that the runtime's poller waits for it: a read of an inherited one blocks a
-// thread, and another must be woken for the data. The pipe itself, which others share, and other
-// readers are unchanged.
+// polled reopens in without blocking mode if it is a pipe, so that the runtime's poller waits for data:
+// reading an inherited pipe would block a thread. Programs that share the pipe are not affected. done
+// closes again.
 func polled(in io.Reader) (again io.Reader, done func()) {
 	file, ok := in.(*os.File)
 	if !ok {

@@ -33,9 +33,8 @@ func (e *MatchError) Unwrap() error { return e.err }
 
 const nearestShown = 3
 
-func noChange(why string) error {
-	err := tool.Errorf(tool.NoChange, "nothing would change: %s", why).
-		Suggest("Give a replacement that differs from the text it replaces.")
+func noChange(why, suggestion string) error {
+	err := tool.Errorf(tool.NoChange, "nothing would change: %s", why).Suggest("%s", suggestion)
 	return &MatchError{Code: err.Code, err: err}
 }
 

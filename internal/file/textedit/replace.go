@@ -90,7 +90,7 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 		return nil, &MatchError{Code: err.Code, err: err}
 	}
 	if old == new {
-		return nil, noChange("the text to find and its replacement are the same")
+		return nil, noChange("the text to find and its replacement are the same", "Give a replacement that differs from the text it replaces.")
 	}
 	found := t.find(old)
 	chosen, err := t.choose(old, found, opts)
@@ -111,7 +111,8 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 	}
 	body := t.substitute(old, new, found.latin, chosen)
 	if bytes.Equal(body, t.body) {
-		return nil, noChange("the file already reads like the replacement")
+		return nil, noChange("with the line endings of the file, the replacement is the same text",
+			"Leave the edit out, or give a replacement that differs in more than line endings.")
 	}
 	r := &Replacement{Count: len(chosen), Total: len(found.spans), Lines: t.lines(chosen)}
 	t.setBody(body)

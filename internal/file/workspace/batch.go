@@ -119,11 +119,11 @@ type batchStep struct {
 	hash   string                 // of data, for the recorder
 	like   *held                  // the file whose rights the new one gets; nil for a new one
 	mode   fs.FileMode
-	stands *standing   // the file itself, if no other can replace it
-	temp   string      // the new content's name until it is in place
-	backup string      // the old file's name once it is replaced
-	expect string      // the old content's required Hash
-	mine   fs.FileInfo // the new file
+	itself *inPlaceFile // the file itself, if no other can replace it
+	temp   string       // the new content's name until it is in place
+	backup string       // the old file's name once it is replaced
+	expect string       // the old content's required Hash
+	mine   fs.FileInfo  // the new file
 	done   bool
 }
 

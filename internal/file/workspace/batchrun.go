@@ -273,7 +273,7 @@ func awaitWriters(f *os.File, atMost time.Duration) {
 
 // swap exchanges the old and new file. Where the system cannot, the old one gets a second name first.
 func (s *batchStep) swap(patience *atomic.Int64) error {
-	if s.stands != nil {
+	if s.itself != nil {
 		return s.inPlace(s.data)
 	}
 	err := s.w.exchange(s.resolvedPath, s.temp)
@@ -314,16 +314,16 @@ func (s *batchStep) standFor(why *inplace.Fixed) (err error) {
 	if s.drop {
 		return s.fixed(why, "another cannot be moved there", "Nothing was changed. Change the content instead.")
 	}
-	s.stands, err = s.stand(why, s.held.data)
+	s.itself, err = s.openInPlace(why, s.held.data)
 	return err
 }
 
 // inPlace writes into the file itself, and fails if it is not the one that was examined.
 func (s *batchStep) inPlace(data []byte) error {
-	if s.expect != "" && Hash(s.stands.old) != s.expect {
+	if s.expect != "" && Hash(s.itself.old) != s.expect {
 		return changing(s.given)
 	}
-	err := s.stands.write(data, s.mode)
+	err := s.itself.write(data, s.mode)
 	s.done = err == nil
 	return err
 }
@@ -359,8 +359,8 @@ func (b *batch) rollBack() {
 	for _, s := range slices.Backward(b.steps) {
 		switch {
 		case !s.done:
-		case s.stands != nil:
-			s.stands.writeBack()
+		case s.itself != nil:
+			s.itself.writeBack()
 		case s.backup != "" && s.put:
 			s.swapBack()
 		case s.backup != "":

@@ -134,7 +134,7 @@ func (h *held) writeContent(data io.Reader, opts WriteOptions) error {
 		temp, err = h.stage(data, nil, 0o600)
 	}
 	if why := unplaced(err); why != nil {
-		s, err := h.stand(why, nil)
+		s, err := h.openInPlace(why, nil)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (h *held) publish(temp string) error {
 	if why == nil || h.missing() {
 		return err
 	}
-	s, err := h.stand(why, h.data)
+	s, err := h.openInPlace(why, h.data)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 	}
 	temp, err := h.stage(bytes.NewReader(data), like, info.Mode())
 	if why := unplaced(err); why != nil {
-		s, err := h.stand(why, old)
+		s, err := h.openInPlace(why, old)
 		if err != nil {
 			return err
 		}

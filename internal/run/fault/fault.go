@@ -21,6 +21,6 @@ func Contain(doing string, report func(error)) {
 		return
 	}
 	fmt.Fprintf(log, "toolhost panicked while it %s: %v\n%s", doing, p, debug.Stack())
-	report(tool.Errorf(tool.Internal, "a fault of toolhost while it %s: %v", doing, p).
-		Suggest("The log has the stack; please report it. Other calls work on."))
+	report(tool.Errorf(tool.Internal, "toolhost failed while it %s: %v", doing, p).
+		Suggest("This is a bug in toolhost: please report it with the stack from the log. Other calls are not affected."))
 }

@@ -20,9 +20,9 @@ var bundles = []string{
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/cacert.pem", "/etc/ssl/cert.pem",
 }
 
-// Trusting returns the files in which programs look for certificates to trust, each with one more, and the
-// variables of programs that read none of them. The system's files also get those of SSL_CERT_FILE: some
-// programs read another variable in its place. The map is empty without such files.
+// Trusting returns the certificate files of this machine by path, with certificate added to each, and env, which sets
+// every variable of CertificateVariables that names a file to the first of them. Since env replaces SSL_CERT_FILE, its
+// certificates are added to the system's files too. Both maps are empty if there is no such file.
 func Trusting(certificate []byte) (files, env map[string]string) {
 	files, env = make(map[string]string), make(map[string]string)
 	own, _ := os.ReadFile(os.Getenv("SSL_CERT_FILE"))
@@ -51,7 +51,7 @@ func Trusting(certificate []byte) (files, env map[string]string) {
 // directories are variables that name a directory.
 var directories = []string{"SSL_CERT_DIR", "GIT_SSL_CAPATH"}
 
-// CertificateFiles returns what the variables of the host name.
+// CertificateFiles returns the paths that CertificateVariables have in toolhost's own environment.
 func CertificateFiles() (paths []string) {
 	for _, name := range CertificateVariables {
 		if path := os.Getenv(name); path != "" {

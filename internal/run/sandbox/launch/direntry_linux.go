@@ -20,7 +20,7 @@ type dirEntry struct {
 
 func (p dirEntry) close() { _ = syscall.Close(p.dir) }
 
-// enter opens the directory that a path of the caller, already read, starts from.
+// enter opens the directory that a path of the caller is relative to: its root, or its directory at.
 func (c caller) enter(at int, path string) (int, syscall.Errno) {
 	if !strings.HasPrefix(path, "/") {
 		return c.openOwn(at)
@@ -64,7 +64,7 @@ func (s *supervisor) locate(c caller, base int, path string) (dirEntry, syscall.
 	return dirEntry{dir: fd, name: name, path: filepath.Join(at, name), mustBeDir: trimmed != path}, 0
 }
 
-// dirEntry returns the dirEntry that a path in the caller's memory names.
+// locateArg is locate for a path in the caller's memory.
 func (s *supervisor) locateArg(c caller, at int, address uint64) (dirEntry, syscall.Errno) {
 	path, errno := c.text(address, syscall.PathMax)
 	if errno != 0 {

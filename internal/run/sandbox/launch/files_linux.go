@@ -38,9 +38,10 @@ type Look struct {
 	Read func(path string) (content string, ok bool)
 }
 
-// A call that makes, changes or removes a file is made for the program, from the directory that was checked.
+// The supervisor carries out each system call that creates, changes or removes a file in place of the program,
+// relative to the directory that it has checked.
 
-// fileCalls are those calls without those that open a file.
+// fileCalls are these system calls, except those that open a file.
 var fileCalls = [...]int{
 	sysTruncate, sysRename, sysRenameat, sysRenameat2, sysLink, sysLinkat, sysSymlink, sysSymlinkat,
 	sysUnlink, sysUnlinkat, sysRmdir, sysMkdir, sysMkdirat, sysMknod, sysMknodat,

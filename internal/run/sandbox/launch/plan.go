@@ -16,8 +16,8 @@ const Name = "toolhost-launch"
 type Plan struct {
 	// Namespaces makes user, mount, PID, IPC and UTS namespaces, Loopback also a network namespace.
 	Namespaces, Loopback bool
-	// Network is the descriptor of the socket over which the host gets Sockets, opened once the loopback
-	// interface has Addresses too. 0 means none. It needs Loopback.
+	// Network is the descriptor of the socket over which the launcher sends Sockets to the host. It opens them when
+	// the loopback interface has its Addresses. 0 means none. It needs Loopback.
 	Network   int
 	Addresses []netip.Prefix
 	Sockets   []Socket

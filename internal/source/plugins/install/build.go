@@ -76,7 +76,7 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 		return tool.Errorf(tool.Unavailable,
 			"go %s needs modules that are not on this machine, and it runs without the network:\n%s", args[0],
 			strings.TrimSpace(out)).
-			Suggest("Fetch them with go mod download in %s, which runs nothing of the module, and install again.", dir)
+			Suggest("Run `go mod download` in %s, then install again. It only downloads, and runs no code of the module.", dir)
 	case err != nil:
 		return tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", args[0], dir, err, strings.TrimSpace(out)).
 			Suggest("Fix what it says and install again.")

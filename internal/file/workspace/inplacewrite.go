@@ -45,17 +45,17 @@ func lostRights(path string, lost *rights.Lost) error {
 	return wrap(e, lost)
 }
 
-// standing is a file to be written in place, since no other file can replace it.
-type standing struct {
+// inPlaceFile is a file to be written in place, since no other file can replace it.
+type inPlaceFile struct {
 	*held
 	why *inplace.Fixed
 	old []byte // the content before
 	new []byte // the content after
 }
 
-// stand opens a file that cannot be replaced, and refuses what cannot be written in place and restored after a
+// openInPlace opens a file that cannot be replaced, and refuses what cannot be written in place and restored after a
 // failure. was is the expected content; nil means any.
-func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
+func (h *held) openInPlace(why *inplace.Fixed, was []byte) (*inPlaceFile, error) {
 	var lost *rights.Lost
 	switch {
 	case h.missing() && errors.As(why, &lost):
@@ -63,7 +63,7 @@ func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
 	case h.missing():
 		return nil, h.fixed(why, "", "Make the directory writable, or write to another place.")
 	}
-	f, info, err := h.openStanding()
+	f, info, err := h.openUnchanged()
 	if err != nil {
 		return nil, h.notInPlace(why, err)
 	}
@@ -80,7 +80,7 @@ func (h *held) stand(why *inplace.Fixed, was []byte) (*standing, error) {
 		return nil, changing(h.given)
 	}
 	h.data = old
-	return &standing{held: h, why: why, old: old}, nil
+	return &inPlaceFile{held: h, why: why, old: old}, nil
 }
 
 // fixed returns the error for a file that can neither be replaced nor, for the other reason, be written in
@@ -111,8 +111,8 @@ func (h *held) notInPlace(why *inplace.Fixed, err error) error {
 		"Nothing was changed. Let a user change it who is allowed to.")
 }
 
-// openStanding opens the file as found for reading and writing.
-func (h *held) openStanding() (*os.File, fs.FileInfo, error) {
+// openUnchanged opens the file as found for reading and writing.
+func (h *held) openUnchanged() (*os.File, fs.FileInfo, error) {
 	f, err := h.openName(h.name, os.O_RDWR|openFlags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, changing(h.given)
@@ -132,8 +132,8 @@ func (h *held) openStanding() (*os.File, fs.FileInfo, error) {
 }
 
 // write sets the content of a file that is unchanged since it was examined.
-func (s *standing) write(data []byte, mode fs.FileMode) error {
-	f, _, err := s.openStanding()
+func (s *inPlaceFile) write(data []byte, mode fs.FileMode) error {
+	f, _, err := s.openUnchanged()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *standing) write(data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-func (s *standing) recordAndWrite(data []byte) error {
+func (s *inPlaceFile) recordAndWrite(data []byte) error {
 	if err := s.w.record(Replace, s.resolvedPath, after{hash: s.w.hash(data)}); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *standing) recordAndWrite(data []byte) error {
 }
 
 // failed returns the error for a failed write in place, with the state of the file.
-func (s *standing) failed(err error) error {
+func (s *inPlaceFile) failed(err error) error {
 	var damaged *inplace.Damaged
 	code, what, _ := classify(err)
 	if !errors.As(err, &damaged) {
@@ -173,7 +173,7 @@ func (s *standing) failed(err error) error {
 }
 
 // writeBack reverts a write unless another program has written since.
-func (s *standing) writeBack() {
+func (s *inPlaceFile) writeBack() {
 	f, err := s.openName(s.name, os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return
