@@ -182,14 +182,16 @@ func TestQuickstart(t *testing.T) {
 		{[]string{"go"}, texts{"go.mod": "module example.org/x\n\ngo 1.21\n",
 			"a_test.go": "package x\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {}\n"}, "example.org/x"},
 		{[]string{"npm", "node"}, texts{"package.json": `{"scripts":{"test":"node test.js"}}`, "test.js": "console.log('tested')\n"}, "tested"},
-		{nil, texts{"setup.py": "", ".venv/bin/python": "#!/bin/sh\necho \"$*\"\n"}, "-m pytest"},
+		{nil, texts{"setup.py": "", ".venv/bin/python": "#!/bin/sh\necho \"$*\"\n", ".venv/bin/python3": "#!/bin/sh\necho \"$*\"\n"}, "-m pytest"},
 	} {
 		t.Run(strings.Join(c.needs, "-"), func(t *testing.T) {
 			installed(t, c.needs...)
 			dir := t.TempDir()
 			plant(t, dir, c.files)
-			if _, there := c.files[".venv/bin/python"]; there {
-				require.NoError(t, os.Chmod(filepath.Join(dir, ".venv/bin/python"), 0o755))
+			for name := range c.files {
+				if strings.HasPrefix(name, ".venv/bin/") {
+					require.NoError(t, os.Chmod(filepath.Join(dir, name), 0o755))
+				}
 			}
 			p := &exampleProject{t, dir, environment(t.TempDir(), "PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"))}
 			all := ""

@@ -112,7 +112,7 @@ func TestReplaceRefuses(t *testing.T) {
 	}{
 		"empty old":        {"a", "", "b", ReplaceOptions{}, tool.InvalidArgument, "empty"},
 		"same":             {"a", "a", "a", ReplaceOptions{}, tool.NoChange, "same"},
-		"same but endings": {"a\r\n", "a\n", "a\r\n", ReplaceOptions{}, tool.NoChange, "already"},
+		"same but endings": {"a\r\n", "a\n", "a\r\n", ReplaceOptions{}, tool.NoChange, "line endings"},
 		"missing":          {"a", "b", "c", ReplaceOptions{}, tool.NoMatch, "does not occur"},
 		"empty file":       {"", "b", "c", ReplaceOptions{Which: All}, tool.NoMatch, "does not occur"},
 		"missing, first":   {"a", "b", "c", ReplaceOptions{Which: First}, tool.NoMatch, "does not occur"},
