@@ -54,7 +54,7 @@ func TestRatiosAreReadAsTheyAreWritten(t *testing.T) {
 	for _, wrong := range []string{"version 8\n", "NaN version\n", "-1 version\n", "\n"} {
 		require.NoError(t, os.WriteFile(file, []byte(wrong), 0o644))
 		_, err := readRatios(file)
-		assert.ErrorContains(t, err, "is no ratio", wrong)
+		assert.ErrorContains(t, err, "is not a ratio", wrong)
 	}
 }
 
