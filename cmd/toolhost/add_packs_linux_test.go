@@ -182,7 +182,8 @@ func TestQuickstart(t *testing.T) {
 		{[]string{"go"}, texts{"go.mod": "module example.org/x\n\ngo 1.21\n",
 			"a_test.go": "package x\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {}\n"}, "example.org/x"},
 		{[]string{"npm", "node"}, texts{"package.json": `{"scripts":{"test":"node test.js"}}`, "test.js": "console.log('tested')\n"}, "tested"},
-		{nil, texts{"setup.py": "", ".venv/bin/python": "#!/bin/sh\necho \"$*\"\n", ".venv/bin/python3": "#!/bin/sh\necho \"$*\"\n"}, "-m pytest"},
+		{nil, texts{"setup.py": "",
+			".venv/bin/python": "#!/bin/sh\necho \"$*\"\n", ".venv/bin/python3": "#!/bin/sh\necho \"$*\"\n"}, "-m pytest"},
 	} {
 		t.Run(strings.Join(c.needs, "-"), func(t *testing.T) {
 			installed(t, c.needs...)

@@ -64,7 +64,8 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
 	a.completeSessions(c)
 	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")
-	f.BoolVar(&flags.later, "later", false, "if the call needs approval, leave it pending for the console or toolhost approve instead of failing")
+	f.BoolVar(&flags.later, "later", false,
+		"if the call needs approval, leave it pending for the console or toolhost approve instead of failing")
 	_ = f.MarkHidden("later") // the console's own calls
 	a.toolsetFlag(c)
 	a.artifactsFlag(c)

@@ -61,7 +61,7 @@ func (s *fileStatus) say(file string) string {
 }
 
 // instructions returns the text that a server gives its clients about the project ("instructions" in MCP), computed
-// anew for each.
+// for each client.
 func instructions(p *Project, s *fileStatus) func(context.Context) string {
 	return func(context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()

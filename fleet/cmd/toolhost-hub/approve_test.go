@@ -220,7 +220,7 @@ func TestWhoMayApprove(t *testing.T) {
 }
 
 // A decision counts once, for this run of this worker, if an operator whom the hub
-// knows has signed it: whoever can make the hub send something cannot use others'
+// knows has signed it: a sender that gets the hub to send something cannot use others'
 // signatures.
 func TestForgedDecisions(t *testing.T) {
 	f := newInside(t, asks, `

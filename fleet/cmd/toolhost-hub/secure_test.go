@@ -158,7 +158,7 @@ func TestOversized(t *testing.T) {
 	assert.Contains(t, text, `end`)
 }
 
-// A call with a protocol error ends no worker, whoever names it.
+// A call with a protocol error ends no worker, by whatever name.
 func TestUnknownTool(t *testing.T) {
 	f := newInside(t, notes, "", plain)
 	name := openSession(t, f.url)

@@ -7,7 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// Outcome is what the host is told of a call beside the contract's result.
+// Outcome is what the host learns about a call besides the contract's result.
 type Outcome struct {
 	Files     []string
 	Artifacts []tool.Artifact
