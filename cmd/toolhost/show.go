@@ -92,7 +92,7 @@ func (a *app) show(ctx context.Context, o *showOptions) error {
 		return unknownName(true, err)
 	}
 	if reached := p.Tasks().Reached(d.Session, d.Request, d.Facts["connections"]); reached != nil {
-		d.Facts["connections"] = reached
+		d.Facts["connections"] = p.Recorder.Redactor().JSON(reached)
 	}
 	s := shown{Detail: d}
 	changes, err := p.Undo.Calls(ctx, undo.Filter{Session: d.Session})

@@ -194,7 +194,7 @@ func (s *Server) showCall(w http.ResponseWriter, r *http.Request) error {
 	}
 	tasks := background.Open(filepath.Join(found.dir, background.DirName), background.Options{})
 	if reached := tasks.Reached(d.Session, d.Request, d.Facts["connections"]); reached != nil {
-		d.Facts["connections"] = reached
+		d.Facts["connections"] = found.recorder.Redactor().JSON(reached)
 	}
 	page := callPage{ranCall: ranLine(found, &record.Call{Session: d.Session, Request: d.Request, Tool: d.Tool,
 		Status: d.Status, Began: d.Began}), Facts: shownJSON(tool.MustMarshal(d.Facts)), Pieces: make(map[string]int)}
