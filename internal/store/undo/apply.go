@@ -58,7 +58,7 @@ type Outcome struct {
 func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Outcome, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nothing(sel, "")
+		return nil, nothingError(sel, "")
 	}
 	if err != nil {
 		return nil, s.storeError("undo", "", err)

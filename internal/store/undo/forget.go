@@ -23,12 +23,12 @@ func (s *Store) Forget(ctx context.Context, value string) (lost []string, err er
 		return nil, s.storeError("forget", "", err)
 	}
 	defer v.close()
-	unlock, sure, err := v.lock(ctx, contentLock, true, lockWait)
+	unlock, locked, err := v.lock(ctx, contentLock, true, lockWait)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if !sure {
+	if !locked {
 		return nil, tool.Errorf(tool.Unavailable, "the file system of %s has no locks, so undo was not rewritten", s.dir).
 			Suggest("End all toolhost processes and remove the directory: nothing can be undone then.")
 	}
@@ -79,7 +79,7 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 }
 
 func (v *storeDir) drop(hash string) error {
-	dir, err := v.shelf(hash, false)
+	dir, err := v.objectDir(hash, false)
 	if err == nil {
 		defer dir.Close()
 		err = dir.Remove(hash[2:])

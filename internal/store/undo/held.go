@@ -30,7 +30,7 @@ func (p *planner) holds(l *line) bool {
 // names reports whether the path is a given one, or lies in one that is held as a whole.
 func (s Selection) names(path string, held func(string) bool) bool {
 	return slices.ContainsFunc(s.Paths, func(given string) bool {
-		return given == path || lies(path, given) && held(given)
+		return given == path || isWithin(path, given) && held(given)
 	})
 }
 

@@ -47,7 +47,8 @@ type CallInfo struct {
 	Time    time.Time `json:"time"` // of the last change
 	// Files are the paths that changed, sorted.
 	Files []string `json:"files"`
-	Lost  int      `json:"lost,omitempty"`
+	// Lost counts the changes whose old content cannot be restored.
+	Lost int `json:"lost,omitempty"`
 	// NotKept describes what else it changed that cannot be undone.
 	NotKept string `json:"not_kept,omitempty"`
 	// UndoneBy is the call that undid this one; empty while it stands.
@@ -83,7 +84,7 @@ type history struct {
 	// undoes maps an undo to the changes that it undid.
 	undoes map[callRef][]string
 	byID   map[string]*line
-	// cut are killed undos; parts those that a later undo has completed, by that one.
+	// cut are undos that were killed; parts are those of them that a later undo has completed, by that undo.
 	cut   []*line
 	parts map[callRef][]callRef
 }
@@ -92,7 +93,7 @@ type callRef struct{ session, call string }
 
 func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
 
-// newHistory finds which changes stand. Only completed undos count.
+// newHistory finds which changes stand: those that no undo has undone. Only completed undos count.
 func newHistory(lines []*line) *history {
 	lines = mergeSteps(lines)
 	mix(lines)
@@ -127,8 +128,8 @@ func newHistory(lines []*line) *history {
 	return h
 }
 
-// addUndo processes one undo: what an undone undo had undone stands again. A killed one counts as having undone
-// nothing: the next one does the rest, and is undone with it.
+// addUndo processes one undo: what an undone undo had undone stands again. An undo that was killed counts as having
+// undone nothing: the next undo does the rest, and whoever undoes that one undoes both.
 func (h *history) addUndo(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
@@ -148,7 +149,8 @@ func (h *history) addUndo(l *line, ended bool) {
 	})
 }
 
-// turn makes what undos among the changes had undone stand again, or be undone again, recursively.
+// turn updates what the undos among the changes had undone: it stands again or, with undone set, is undone again. For
+// undos among that it is the reverse, and so on.
 func (h *history) turn(changes []string, undone bool) {
 	turned := make(map[callRef]bool)
 	for _, id := range changes {
@@ -359,7 +361,7 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 		picked = append(picked, l)
 	}
 	if len(picked) == 0 {
-		return nil, h.nothing(sel, undone)
+		return nil, h.nothingError(sel, undone)
 	}
 	return picked, nil
 }
@@ -387,7 +389,7 @@ func (h *history) resolve(sel *Selection) error {
 	case len(sessions) > 1:
 		return AmbiguousCall(name, sessions)
 	case sel.To != "" && began.IsZero():
-		return nothing(Selection{Session: sel.Session, Call: sel.To}, "")
+		return nothingError(Selection{Session: sel.Session, Call: sel.To}, "")
 	case sel.To != "":
 		sel.Since, sel.Session = began, ""
 	case len(sessions) == 1:
@@ -413,11 +415,12 @@ func (s Selection) takes(l *line) bool {
 
 func (s Selection) takesPath(l *line) bool {
 	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(dir string) bool {
-		return lies(string(l.Path), dir) || l.To != "" && lies(string(l.To), dir)
+		return isWithin(string(l.Path), dir) || l.To != "" && isWithin(string(l.To), dir)
 	})
 }
 
-func lies(path, dir string) bool {
+// isWithin reports whether a path is dir or below it; "." is the workspace.
+func isWithin(path, dir string) bool {
 	if dir == "." {
 		return !filepath.IsAbs(path)
 	}
@@ -425,7 +428,7 @@ func lies(path, dir string) bool {
 	return ok
 }
 
-// partsOf returns the killed undos that the selected one has completed: they are undone with it.
+// partsOf returns the killed undos that the selected undo has completed: they are undone with it.
 func (h *history) partsOf(sel Selection) map[callRef]bool {
 	parts := make(map[callRef]bool)
 	for whole, cut := range h.parts {
@@ -477,18 +480,18 @@ func (h *history) notKeptBy(sel Selection, picked []*line) map[string]string {
 	return notKept
 }
 
-// nothing returns the error for a selection without a standing change.
-func (h *history) nothing(sel Selection, undone string) error {
+// nothingError returns the error for a selection without a standing change.
+func (h *history) nothingError(sel Selection, undone string) error {
 	for _, l := range h.notKept {
 		if sel.Call != "" && !sel.Redo && undone == "" && l.Call == sel.Call && sel.takes(l) {
 			return tool.Errorf(tool.NotFound, "nothing that the call %s changed was kept. %s", l.Call, l.Lost).
 				Suggest("Bring back by hand what it changed. docs/RECORD.md says what is kept, and when.")
 		}
 	}
-	return nothing(sel, undone)
+	return nothingError(sel, undone)
 }
 
-func nothing(sel Selection, undone string) error {
+func nothingError(sel Selection, undone string) error {
 	where := "the workspace"
 	if sel.Session != "" {
 		where = "session " + sel.Session

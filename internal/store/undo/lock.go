@@ -20,27 +20,27 @@ const (
 	undoLock    = "undo.lock"
 )
 
-// lock takes the lock of that name. sure is false on a file system without locks.
-func (v *storeDir) lock(ctx context.Context, name string, exclusive bool, wait time.Duration) (unlock func(), sure bool,
+// lock takes the lock of that name. locked is false on a file system without locks.
+func (v *storeDir) lock(ctx context.Context, name string, exclusive bool, wait time.Duration) (unlock func(), locked bool,
 	err error) {
 	f, err := v.dir.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, false, err
 	}
-	sure, err = await(ctx, f, exclusive, wait)
+	locked, err = await(ctx, f, exclusive, wait)
 	switch {
 	case err != nil:
 		f.Close()
 		return nil, false, err
-	case !sure:
+	case !locked:
 		f.Close()
 		return func() {}, false, nil
 	}
 	return func() { f.Close() }, true, nil
 }
 
-// await locks an open file. sure is false on a file system without locks.
-func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) (sure bool, err error) {
+// await locks an open file. locked is false on a file system without locks.
+func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) (locked bool, err error) {
 	patient, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	err = filelock.Await(patient, f, exclusive)

@@ -31,8 +31,8 @@ func validHash(hash string) bool {
 	return true
 }
 
-// shelf opens the directory of the object.
-func (v *storeDir) shelf(hash string, create bool) (*os.Root, error) {
+// objectDir opens the directory of the object: one for each first two digits of a hash.
+func (v *storeDir) objectDir(hash string, create bool) (*os.Root, error) {
 	objects, err := enter(v.dir, "objects", create)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Store) storeObject(v *storeDir, l *line, data []byte) (added int64, err
 		return 0, nil
 	}
 	hash := l.Hash
-	dir, err := v.shelf(hash, true)
+	dir, err := v.objectDir(hash, true)
 	if err != nil {
 		return 0, err
 	}
@@ -76,7 +76,7 @@ func (v *storeDir) has(hash string) bool {
 	if !validHash(hash) {
 		return false
 	}
-	dir, err := v.shelf(hash, false)
+	dir, err := v.objectDir(hash, false)
 	if err != nil {
 		return false
 	}
@@ -93,7 +93,7 @@ func (v *storeDir) get(hash string) ([]byte, error) {
 	if !validHash(hash) {
 		return nil, errLost
 	}
-	dir, err := v.shelf(hash, false)
+	dir, err := v.objectDir(hash, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLost
 	}

@@ -65,7 +65,7 @@ func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection
 func (s *Store) loadFor(ctx context.Context, sel Selection) (*storeDir, *history, error) {
 	v, h, err := s.load(ctx)
 	if err == nil && v == nil {
-		err = nothing(sel, "")
+		err = nothingError(sel, "")
 	}
 	return v, h, err
 }

@@ -16,8 +16,9 @@ import (
 const (
 	// pruneWait is how long pruning waits for writers before it is postponed.
 	pruneWait = 200 * time.Millisecond
-	// unsureAge spares new objects where no lock works, because a line that names them may be about to come.
-	unsureAge = time.Hour
+	// unlockedAge is how long unused objects are kept on a file system without locks: another process may be
+	// about to write a line that needs them.
+	unlockedAge = time.Hour
 )
 
 // Pruned is the result of pruning.
@@ -31,10 +32,11 @@ type Pruned struct {
 	Left int64
 }
 
-// quota is how many bytes a process adds between prunings. Pruning frees that much, and as much again.
+// quota is how many bytes a process adds between prunings. Pruning drops objects if less than one quota is free,
+// until two are.
 func (s *Store) quota() int64 { return max(s.options.MaxBytes/8, 4096) }
 
-// account prunes once enough has been added.
+// account counts added bytes, and prunes once they reach the quota.
 func (s *Store) account(ctx context.Context, v *storeDir, added int64) {
 	if s.pending.Add(-added) > 0 {
 		return
@@ -45,8 +47,8 @@ func (s *Store) account(ctx context.Context, v *storeDir, added int64) {
 	}
 }
 
-// Prune drops what is too old and, oldest first, what is too much. The store does so itself as it grows; a
-// long-lived process may do it at its start.
+// Prune drops what is too old and, oldest first, what exceeds the limit on the size. The store does so itself as it
+// grows; a long-lived process may do it at its start.
 func (s *Store) Prune(ctx context.Context) (Pruned, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) || s.why != nil {
@@ -61,12 +63,12 @@ func (s *Store) Prune(ctx context.Context) (Pruned, error) {
 }
 
 func (s *Store) prune(ctx context.Context, v *storeDir, wait time.Duration) (Pruned, error) {
-	unlock, sure, err := v.lock(ctx, contentLock, true, wait)
+	unlock, locked, err := v.lock(ctx, contentLock, true, wait)
 	if err != nil {
 		return Pruned{}, err
 	}
 	defer unlock()
-	r := &pruner{store: s, now: s.options.Now(), sure: sure, used: make(map[string]time.Time)}
+	r := &pruner{store: s, now: s.options.Now(), locked: locked, used: make(map[string]time.Time)}
 	if err := r.journals(ctx, v); err != nil {
 		return r.done, err
 	}
@@ -74,11 +76,11 @@ func (s *Store) prune(ctx context.Context, v *storeDir, wait time.Duration) (Pru
 }
 
 type pruner struct {
-	store *Store
-	now   time.Time
-	sure  bool                 // no process is writing
-	used  map[string]time.Time // objects and when they were last needed
-	done  Pruned
+	store  *Store
+	now    time.Time
+	locked bool                 // no process is writing
+	used   map[string]time.Time // objects and when they were last needed
+	done   Pruned
 }
 
 // journals drops old lines, call by call, and notes which objects the others need.
@@ -107,13 +109,13 @@ func (r *pruner) journals(ctx context.Context, v *storeDir) error {
 		}
 	}
 	for name := range rewrite {
-		if r.sure {
+		if r.locked {
 			err = errors.Join(err, rewriteJournal(dir, name, lines, drop))
 		}
 	}
 	entries, listErr := names(dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && !r.stale(dir, e.Name(), info) {
+		if info, err := e.Info(); err == nil && !r.removeStale(dir, e.Name(), info) {
 			r.done.Left += info.Size()
 		}
 	}
@@ -180,14 +182,14 @@ func rewriteJournal(dir *os.Root, name string, lines []*line, drop map[*line]boo
 	return replaceFile(dir, name, b.Bytes(), true)
 }
 
-// stale removes an abandoned temporary file.
-func (r *pruner) stale(dir *os.Root, name string, info fs.FileInfo) bool {
+// removeStale removes a file if it is an abandoned temporary one, and reports whether it did.
+func (r *pruner) removeStale(dir *os.Root, name string, info fs.FileInfo) bool {
 	return len(name) > len(tempPrefix) && name[:len(tempPrefix)] == tempPrefix && r.abandoned(info) &&
 		dir.Remove(name) == nil
 }
 
 func (r *pruner) abandoned(info fs.FileInfo) bool {
-	return r.sure || r.now.Sub(info.ModTime()) > unsureAge
+	return r.locked || r.now.Sub(info.ModTime()) > unlockedAge
 }
 
 // object is a needed object.
@@ -231,23 +233,24 @@ func (r *pruner) objects(ctx context.Context, v *storeDir) error {
 	return nil
 }
 
+// collect removes the objects that no line needs, and returns the others.
 func (r *pruner) collect(ctx context.Context, dir *os.Root) (kept []object, err error) {
-	shelves, err := names(dir)
+	prefixes, err := names(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, shelf := range shelves {
+	for _, prefix := range prefixes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sub, err := enter(dir, shelf.Name(), false)
+		sub, err := enter(dir, prefix.Name(), false)
 		if err != nil {
 			continue
 		}
 		entries, _ := names(sub)
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && !r.stale(sub, e.Name(), info) {
-				kept = r.consider(kept, sub, shelf.Name(), info)
+			if info, err := e.Info(); err == nil && !r.removeStale(sub, e.Name(), info) {
+				kept = r.consider(kept, sub, prefix.Name(), info)
 			}
 		}
 		sub.Close()
@@ -255,12 +258,13 @@ func (r *pruner) collect(ctx context.Context, dir *os.Root) (kept []object, err 
 	return kept, nil
 }
 
-func (r *pruner) consider(kept []object, sub *os.Root, shelf string, info fs.FileInfo) []object {
-	used, needed := r.used[shelf+info.Name()]
+// consider removes an object that no line needs, or adds it to kept.
+func (r *pruner) consider(kept []object, sub *os.Root, prefix string, info fs.FileInfo) []object {
+	used, needed := r.used[prefix+info.Name()]
 	if !needed && r.abandoned(info) && sub.Remove(info.Name()) == nil {
 		r.done.Objects++
 		r.done.Bytes += info.Size()
 		return kept
 	}
-	return append(kept, object{path.Join(shelf, info.Name()), info.Size(), used})
+	return append(kept, object{path.Join(prefix, info.Name()), info.Size(), used})
 }
