@@ -2,11 +2,11 @@ package workspace
 
 import "golang.org/x/sys/unix"
 
-// The flags of renameWith, and the error of a file system without them.
+// The flags of renameWith, and the error of a file system that does not support them.
 const (
-	noReplace = unix.RENAME_EXCL
-	swap      = unix.RENAME_SWAP
-	noFlags   = unix.ENOTSUP
+	noReplace  = unix.RENAME_EXCL
+	swap       = unix.RENAME_SWAP
+	errNoFlags = unix.ENOTSUP
 )
 
 func renameWith(from int, name string, to int, newName string, flags uint32) error {

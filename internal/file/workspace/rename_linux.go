@@ -2,11 +2,11 @@ package workspace
 
 import "golang.org/x/sys/unix"
 
-// The flags of renameWith, and the error of a file system without them.
+// The flags of renameWith, and the error of a file system that does not support them.
 const (
-	noReplace = unix.RENAME_NOREPLACE
-	swap      = unix.RENAME_EXCHANGE
-	noFlags   = unix.EINVAL
+	noReplace  = unix.RENAME_NOREPLACE
+	swap       = unix.RENAME_EXCHANGE
+	errNoFlags = unix.EINVAL
 )
 
 func renameWith(from int, name string, to int, newName string, flags uint) error {

@@ -59,7 +59,7 @@ func renameAt(from *resolvedPath, to *resolvedPath, replace bool) error {
 		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
 	}
 	err = renameWith(int(a.Fd()), from.name, int(b.Fd()), to.name, noReplace)
-	if !errors.Is(err, noFlags) && !errors.Is(err, unix.ENOSYS) {
+	if !errors.Is(err, errNoFlags) && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
 	// The file system cannot refuse to replace. The lock excludes other toolhosts.
