@@ -73,7 +73,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly,
 	if err != nil {
 		return nil, err
 	}
-	if !known(set.Name).OwnPermissions {
+	if !builtinToolset(set.Name).OwnPermissions {
 		set.Hide = func(name string, def *tool.Definition) bool {
 			return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
 		}

@@ -20,7 +20,7 @@ func (p *Project) enforce(rules *policy.Policy, cfg *config.Config) {
 // there not every call needs all that its tool declares.
 func (p *Project) refused(proposal host.Proposal) (host.Decision, bool) {
 	granted := p.granted.Load()
-	if granted == nil || *granted == nil || known(p.options.Toolset).OwnPermissions {
+	if granted == nil || *granted == nil || builtinToolset(p.options.Toolset).OwnPermissions {
 		return host.Decision{}, false
 	}
 	for _, needed := range proposal.Definition.Permissions {

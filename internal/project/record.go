@@ -17,7 +17,7 @@ import (
 // directory for a run.
 func (p *Project) openRecord() (*record.Recorder, error) {
 	options := record.Options{Root: p.Workspace.Root(), State: p.stateDir, Workspace: p.Workspace.Root(),
-		Copy: known(p.options.Toolset).EventsFile, Secrets: p.config.Secrets, Keep: limitsOf(p.config)}
+		Copy: builtinToolset(p.options.Toolset).EventsFile, Secrets: p.config.Secrets, Keep: limitsOf(p.config)}
 	if dir := p.options.Artifacts; dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err == nil {

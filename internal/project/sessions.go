@@ -41,7 +41,7 @@ func (p *Project) startsTasks() bool {
 	if p.Host == nil || p.Host.Catalog() == nil { // opening failed
 		return false
 	}
-	return known(p.Host.Catalog().Toolset().Name).StartsTasks
+	return builtinToolset(p.Host.Catalog().Toolset().Name).StartsTasks
 }
 
 // closeTasks ends the running background shells: they are children of processes that Close ends.

@@ -41,7 +41,7 @@ func ToolsetNames(cfg *config.Config) []string {
 	return names
 }
 
-// contracts returns the toolsets that a shipped plugin serves, sorted.
+// contracts returns the names of the toolsets that a shipped plugin serves, sorted.
 func contracts() (names []string) {
 	for _, t := range toolset.All() {
 		if t.Plugin {
@@ -61,7 +61,7 @@ func agentTools() []string {
 	}
 }
 
-// ContractTools returns the names of the fixed toolsets' tools.
+// ContractTools returns the names of the tools of all built-in toolsets.
 func ContractTools() []string {
 	names := agentTools()
 	for _, contract := range contracts() {
@@ -73,8 +73,8 @@ func ContractTools() []string {
 	return names
 }
 
-// known returns toolhost's toolset by name, the zero value if unknown.
-func known(name string) toolset.Toolset {
+// builtinToolset returns toolhost's own toolset of that name, the zero value if there is none.
+func builtinToolset(name string) toolset.Toolset {
 	t, _ := toolset.Find(name)
 	return t
 }
