@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// polled reopens in without blocking mode if it is a pipe, so that the runtime's poller waits for data:
+// polled reopens in, if it is a pipe, in non-blocking mode, so that the runtime's poller waits for data:
 // reading an inherited pipe would block a thread. Programs that share the pipe are not affected. done
-// closes again.
+// closes what was reopened.
 func polled(in io.Reader) (again io.Reader, done func()) {
 	file, ok := in.(*os.File)
 	if !ok {

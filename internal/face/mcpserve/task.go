@@ -28,24 +28,24 @@ type task struct {
 	cancelled bool // by the client
 	result    *mcp.CallToolResult
 	err       error
-	requests  mcp.InputRequestMap // open questions, under keys used once
-	names     map[string]string   // the tool's keys of these
-	asked     map[string]bool     // all keys used
-	given     map[string]json.RawMessage
-	answered  chan struct{} // holds a token when no question is open
+	requests  mcp.InputRequestMap        // open questions, under keys used once
+	names     map[string]string          // the tool's keys of these
+	asked     map[string]bool            // all keys used
+	given     map[string]json.RawMessage // answers, under the tool's keys
+	answered  chan struct{}              // holds a token when no question is open
 	ended     chan struct{}
 	reason    string // why the server ended it
 
-	once       sync.Once
-	begins     chan struct{} // closed when it is known whether the beginning is recorded
-	notStarted error         // why it is not
-	unrecorded error         // why the end is not recorded
+	once            sync.Once
+	begins          chan struct{} // closed when it is known whether the beginning is recorded
+	beginUnrecorded error         // why it is not
+	endUnrecorded   error         // why the end is not recorded
 }
 
 // onStart notes whether the record has the beginning of the call.
 func (t *task) onStart(unrecorded error) {
 	t.once.Do(func() {
-		t.notStarted = unrecorded
+		t.beginUnrecorded = unrecorded
 		close(t.begins)
 	})
 }
@@ -54,7 +54,7 @@ func (t *task) onStart(unrecorded error) {
 func (t *task) recorded() bool {
 	select {
 	case <-t.begins:
-		return t.notStarted == nil
+		return t.beginUnrecorded == nil
 	default:
 		return false
 	}
@@ -64,7 +64,7 @@ func (t *task) recorded() bool {
 func (t *task) onEnd(unrecorded error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unrecorded = unrecorded
+	t.endUnrecorded = unrecorded
 }
 
 // taskOf returns the task of a call; nil if it cannot become one.
@@ -101,6 +101,7 @@ func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
 	return responses, json.Unmarshal(tool.MustMarshal(t.given), &responses) == nil
 }
 
+// end stores how the call ended. If the server ended it, the result or error says why.
 func (t *task) end(result *mcp.CallToolResult, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,16 +126,16 @@ func (t *task) state() *taskState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	status := t.status
-	if t.unrecorded != nil {
+	if t.endUnrecorded != nil {
 		status = taskFailed
 	}
 	state := newState(t.id, status, t.started, t.changed)
 	if status != taskWorking && status != taskAsks {
 		state.StatusMessage = t.reason
 	}
-	if t.unrecorded != nil { // as the record will say after a restart
+	if t.endUnrecorded != nil { // as the record will say after a restart
 		state.Error = lost("the call ended, and its end could not be recorded (" +
-			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")
+			strings.TrimSuffix(tool.AsError(t.endUnrecorded).Message, ".") + ")")
 		state.StatusMessage = state.Error.Message
 		return state
 	}
