@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
-	_ "github.com/goreleaser/nfpm/v2/deb" // a packager
+	_ "github.com/goreleaser/nfpm/v2/deb" // registers deb
 	"github.com/goreleaser/nfpm/v2/files"
-	_ "github.com/goreleaser/nfpm/v2/rpm" // another
+	_ "github.com/goreleaser/nfpm/v2/rpm" // registers rpm
 )
 
 //go:embed templates/toolhost@.service
@@ -107,19 +107,19 @@ func (b *build) packageInfo(kind string, p platform, pkg systemPackage, dir stri
 		overridables.Recommends, overridables.Depends = nil, []string{sameVersion(kind, pkg.needs, b.version)}
 	}
 	return nfpm.WithDefaults(&nfpm.Info{
-		Name: pkg.name, Arch: p.arch, Platform: p.os, Version: number(b.version), Release: release1, Section: "devel",
+		Name: pkg.name, Arch: p.arch, Platform: p.os, Version: number(b.version), Release: packageRelease, Section: "devel",
 		Priority: "optional", Maintainer: maintainer, Vendor: author, Description: pkg.summary + "\n" + pkg.description,
 		Homepage: homepage, License: license, MTime: b.time, DisableGlobbing: true, Overridables: overridables,
 	}), nil
 }
 
-// release1 counts the packages of one version.
-const release1 = "1"
+// packageRelease is the number of the package of a version. Each version is packaged once.
+const packageRelease = "1"
 
 // sameVersion requires another package of the same version, in the kind's syntax: a tilde sorts a
 // pre-release before its version.
 func sameVersion(kind, pkg, version string) string {
-	exact := strings.Replace(number(version), "-", "~", 1) + "-" + release1
+	exact := strings.Replace(number(version), "-", "~", 1) + "-" + packageRelease
 	if kind == "deb" {
 		return fmt.Sprintf("%s (= %s)", pkg, exact)
 	}
