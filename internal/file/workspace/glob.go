@@ -18,8 +18,8 @@ import (
 type GlobOptions struct {
 	// Gitignore leaves out .git and what .gitignore files exclude.
 	Gitignore bool
-	// NoHidden leaves out entries whose name starts with a dot, unless the pattern's literal prefix leads there or
-	// its component for the name starts with a dot too.
+	// NoHidden leaves out entries whose name starts with a dot, unless the pattern names them: in its literal
+	// prefix, or by a component that starts with a dot too.
 	NoHidden bool
 	// SkipDirs lists directories to leave out, see WalkOptions.
 	SkipDirs []string
@@ -30,7 +30,7 @@ type GlobOptions struct {
 }
 
 // Glob returns the paths that match pattern, sorted bytewise: files, symlinks and directories, relative to the
-// workspace or absolute in an allowed directory. In the pattern * and ? match characters but the slash, ** any
+// workspace or absolute in an allowed directory. In the pattern * and ? match any characters but a slash, ** any
 // directories, [a-z] and [!a-z] sets, {a,b} alternatives; a backslash escapes the next character. A trailing slash
 // matches directories only. Symlinked directories are followed only in the literal prefix. Without a match the list
 // is empty.
@@ -72,8 +72,8 @@ func (w *Workspace) splitPattern(pattern string) (base, rest string, err error) 
 		base = "."
 	}
 	if hasDots(rest) {
-		return "", "", tool.Errorf(tool.InvalidArgument, "the glob %q has .. behind a wildcard", pattern).
-			Suggest("Write the directory out, and the wildcards behind it.").With("pattern", pattern)
+		return "", "", tool.Errorf(tool.InvalidArgument, "the glob %q has .. after a wildcard", pattern).
+			Suggest("Write out the directory that .. leads to, and the wildcards after it.").With("pattern", pattern)
 	}
 	if _, _, err := w.lexical(base); err != nil {
 		return "", "", err
@@ -176,7 +176,7 @@ func (g *globber) addMatch(e Entry) error {
 // dotted reports whether a component matches names that start with a dot.
 func dotted(part string) bool { return strings.HasPrefix(part, ".") }
 
-// shows reports whether the pattern has a dot for each name that starts with one.
+// shows reports whether no name is left out as hidden: the pattern has a dot for each that starts with one.
 func (g *globber) shows(names []string) bool {
 	if !g.opts.NoHidden {
 		return true

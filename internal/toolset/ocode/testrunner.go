@@ -30,7 +30,7 @@ func runTestRunner(ctx context.Context, deps Deps, call *tool.Call, p testRunner
 		call.Progress(ctx, tool.Progress{Message: line})
 	})
 	if tool.CodeOf(err) == tool.NotFound {
-		return nil, err // no tests, rather than no file
+		return nil, err // it found no tests; the error is not about p.Path
 	}
 	if err != nil {
 		return nil, pathError(err, p.Path)
@@ -73,5 +73,5 @@ func (p testRunnerParams) failure(r *testrun.Report) error {
 	}
 	return tool.Errorf(tool.CommandFailed, "Tests could not be run: %s ended with exit code %d\n%s", r.Framework,
 		r.ExitCode, text).
-		Suggest("Read what it printed, and see to it that the project builds and its dependencies are installed.")
+		Suggest("Read its output, and make sure that the project builds and its dependencies are installed.")
 }
