@@ -6,12 +6,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// go-task reads variables' values as templates, arguments too, and again if one variable is made of
-// another: {{"'; rm x; '"}} would break out of its quotes. It also removes "<no value>", which can join
-// braces. So neither reaches a value unchanged.
+// go-task expands the value of a variable, and so an argument, as a template, and expands it again if
+// another variable is made of it: {{"'; rm x; '"}} would break out of its quotes. It also removes
+// "<no value>", which can join two braces to a template. So neither "{{" nor "<no value>" reaches a value
+// unchanged.
 
-// quoteWords returns the words as one shell text, for CLI_ARGS. Quotes, which the shell joins again,
-// separate template braces: however often it is read, it holds no template.
+// quoteWords returns the words as one shell text, for CLI_ARGS. Quotes, which the shell removes, separate
+// template braces: however often the text is expanded, it contains no template.
 func quoteWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -48,7 +49,7 @@ func pieces(word string) []string {
 }
 
 // escapeWords returns the words for CLI_ARGS_LIST, which must stay plain texts. Braces are escaped as
-// in a template, once: a variable made of an element is read as a template again.
+// in a template, for one expansion: a variable made of an element is expanded again.
 func escapeWords(words []string) []string {
 	escaped := make([]string, len(words))
 	for i, word := range words {

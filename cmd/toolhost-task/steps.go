@@ -10,10 +10,11 @@ import (
 	"github.com/toolhost/toolhost/internal/source/taskprotocol"
 )
 
-// maxSteps bounds the commands that one command leads to.
+// maxSteps bounds the steps that are returned for one command.
 const maxSteps = 500
 
-// steps returns what a command and those that it calls run. Templates stay unchanged: nothing is run.
+// steps returns what a command runs, and what the commands that it calls run. Templates are not expanded: nothing is
+// run.
 func (l *loaded) steps(name string) (steps []protocol.Step, err error) {
 	first, err := l.executor.GetTask(&task.Call{Task: name})
 	if err != nil {
@@ -25,13 +26,13 @@ func (l *loaded) steps(name string) (steps []protocol.Step, err error) {
 	if len(every.lines) > 0 {
 		steps = append(steps, protocol.Step{Name: "every command", Lines: every.lines})
 	}
-	told := make(map[*ast.Task]bool)
+	seen := make(map[*ast.Task]bool)
 	for queue := []*ast.Task{first}; len(queue) > 0; queue = queue[1:] {
 		t := queue[0]
-		if told[t] {
+		if seen[t] {
 			continue
 		}
-		told[t] = true
+		seen[t] = true
 		if len(steps) == maxSteps {
 			return append(steps, protocol.Step{Name: "more", Lines: []string{"more commands than can be shown"}}), nil
 		}
@@ -54,7 +55,7 @@ func (l *loaded) steps(name string) (steps []protocol.Step, err error) {
 // stepWriter writes what a Taskfile's command runs, as written there.
 type stepWriter struct {
 	lines  []string
-	others []string // commands it leads to
+	others []string // commands that it calls
 }
 
 func (w *stepWriter) add(format string, args ...any) {

@@ -130,7 +130,8 @@ func outputPath(path string) (string, error) {
 	return strings.TrimSuffix(path, ext) + ".md", nil
 }
 
-// isBinary reports whether there is a NUL at the start, which only UTF-16 text has.
+// isBinary reports whether the first 8 KiB hold a NUL byte. Text does so only in UTF-16, which begins with a byte
+// order mark.
 func isBinary(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return false

@@ -1,4 +1,4 @@
-// Package fleet is what gateways and workers say to each other over NATS.
+// Package fleet defines what gateways and workers say to each other over NATS.
 //
 // A gateway takes MCP requests over HTTP and hands each to the worker that has
 // its session. The worker answers as toolhost serve --http would; its answer
@@ -40,7 +40,7 @@ const (
 	CallHeader = "Toolhost-Call"
 	// DispatchHeader names one attempt at a call.
 	DispatchHeader = "Toolhost-Dispatch"
-	// GatewayHeader names the gateway of a request, within its worker.
+	// GatewayHeader names the gateway of a request. Only its worker sets it, for itself.
 	GatewayHeader = "Toolhost-Gateway"
 )
 
@@ -111,7 +111,7 @@ func FromSubject(subject string) Worker {
 	return Worker(rest)
 }
 
-// Digest returns a digest of a text for subjects and keys, which must not have secrets.
+// Digest returns a digest of a text for use in subjects and keys, which must not contain secrets.
 func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
@@ -234,7 +234,7 @@ const (
 	RefusedCut = "cut"
 )
 
-// How many frames may be sent without an acknowledgement, and how often one is resent.
+// Window is how many frames may be sent without an acknowledgement, which is sent for every AckEvery frames.
 const (
 	Window   = 64
 	AckEvery = 16
@@ -242,10 +242,10 @@ const (
 
 // The states of a call in the bucket of calls.
 const (
-	CallRunning = "running"
-	CallDone    = "done"
-	CallVoid    = "void"
-	CallLost    = "lost"
+	CallRunning = "running" // an attempt has claimed it
+	CallDone    = "done"    // it has a result
+	CallVoid    = "void"    // an attempt that is not in Voided may run it
+	CallLost    = "lost"    // it may have run, and has no known result
 )
 
 // Call is a call as the hub keeps it.

@@ -9,11 +9,11 @@ import (
 // Width is a block's default number of columns.
 const Width = 78
 
-// Block shows a text of several lines so that none looks like a line around it: each begins with a bar.
-// Lines longer than width continue behind a colon; width 0 means no limit.
+// Block shows a text of several lines, each after a bar, so that none can pass for other output. A line longer
+// than width continues on the next one, after a colon; width 0 means no limit.
 func Block(s string, width int) string { return block(s, width, letters|layout) }
 
-// Prose is Block for texts to read, such as file contents, with letters of any script.
+// Prose is Block for texts to read, such as file contents: punctuation and symbols beyond ASCII stay as they are.
 func Prose(s string, width int) string { return block(s, width, letters|writing|layout) }
 
 func block(s string, width int, m mode) string {
@@ -46,8 +46,8 @@ func room(width, margin int) int {
 	return max(width, 20) - margin
 }
 
-// Note shows a text behind a mark or margin of at least two columns. Further lines begin with a bar or
-// colon, so that they look like nothing else. It ends with a newline.
+// Note shows a text that the caller writes after a mark or margin of at least two columns. Further lines begin
+// with a bar or colon, so that none can pass for other output. It ends with a newline.
 func Note(s string, margin, width int) string {
 	first, rest, _ := strings.Cut(strings.TrimRight(s, "\n"), "\n")
 	indent := strings.Repeat(" ", margin-len(bar))
@@ -67,7 +67,7 @@ func Note(s string, margin, width int) string {
 // wrap cuts a line into parts of at most width columns; 0 means no limit.
 func wrap(line string, width int) []string { return cut(line, width, false) }
 
-// cut is wrap that prefers to break between words unless a part would be short.
+// cut is wrap that, with words set, breaks after a space unless that makes a part less than half as long.
 func cut(line string, width int, words bool) (parts []string) {
 	if width <= 0 {
 		return []string{line}

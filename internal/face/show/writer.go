@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes on text as [Output] shows it, except for the sequences in Pass: a terminal's last
-// guard.
+// Writer passes on text as [Output] shows it, and the sequences in Pass unchanged. It is the last
+// filter before a terminal.
 type Writer struct {
 	To io.Writer
 	// Pass are the program's own escape sequences, such as colours.
@@ -64,7 +64,8 @@ func (w *Writer) next(text string) (before int, sequence string) {
 	}
 }
 
-// incomplete returns where an end of text begins that the next write may complete, len(text) if none.
+// incomplete returns the index of the character, line end or sequence at the end of text that the next
+// write may complete; len(text) if there is none.
 func (w *Writer) incomplete(text string) int {
 	for i := max(0, len(text)-8); i < len(text); i++ {
 		rest := text[i:]

@@ -13,15 +13,17 @@ import (
 	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
+// partKey is the context key of the ID of the part of a call (see host.TraceCall) that is traced.
 type partKey struct{}
 
+// partOf returns that ID, 0 if no part is traced.
 func partOf(ctx context.Context) uint64 {
 	id, _ := ctx.Value(partKey{}).(uint64)
 	return id
 }
 
-// Tracer returns a function for host.Options.Trace. clean removes secrets from the arguments and
-// results that the environment asks for; nil sends none.
+// Tracer returns a function for host.Options.Trace. Arguments and results are sent only if the
+// environment asks for them (see ContentAsked) and clean, which removes secrets from them, is not nil.
 func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context.Context, string,
 	*tool.Call) (context.Context, func(*host.Outcome)) {
 	if !ContentAsked() {
@@ -39,7 +41,7 @@ func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context
 		return context.WithValue(ctx, partKey{}, id), func(o *host.Outcome) {
 			end := new(End)
 			if part == host.TraceCall {
-				end = ended(o)
+				end = endOf(o)
 				end.addContent(o, clean)
 			}
 			r.enqueue(Line{ID: id, End: end})
@@ -94,7 +96,8 @@ func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMe
 	}
 }
 
-func ended(o *host.Outcome) *End {
+// endOf returns the end of a call, without its content.
+func endOf(o *host.Outcome) *End {
 	e := &End{
 		Tool: o.Tool, Source: o.Source, Outcome: outcome(o), Duration: o.Duration,
 		Decision: string(o.Decision.Action), Rule: o.Decision.Rule, Connections: o.Connections, Refused: o.Refused,
@@ -121,8 +124,8 @@ func outcome(o *host.Outcome) string {
 	return "success"
 }
 
-// Note reports an event during the call of ctx, such as a plugin's start. Error texts, which may quote
-// anything, are left out.
+// Note reports an event during the call of ctx, such as a plugin's start. Error texts are left out,
+// because they may quote secrets.
 func (r *Relay) Note(ctx context.Context, event string, details map[string]any) {
 	id := partOf(ctx)
 	if r == nil || id == 0 {

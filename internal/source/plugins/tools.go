@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/source/plugins/pluginclient"
 )
 
+// remote returns a tool as the plugin's process describes it.
 func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	r := p.remoteTool(t.Definition)
 	if t.Normalizes {
@@ -20,7 +21,7 @@ func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	return r.offering(t.Plans, nil)
 }
 
-// remoteTool returns a tool with the spec's name and timeout.
+// remoteTool returns a tool with the prefix and timeout of the plugin's spec.
 func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 	own := d.Name
 	if _, attached := p.attachment(); attached {
@@ -45,7 +46,7 @@ func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 }
 
 // shippedTools returns a shipped plugin's tools. Only what acts on the workspace runs in the plugin's
-// process: definitions, parameters and errors are the host binary's.
+// process: definitions, parameters and errors come from the host binary.
 func (p *plugin) shippedTools() []tool.Tool {
 	out := make([]tool.Tool, len(p.shipped.Tools))
 	for i, t := range p.shipped.Tools {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Patience limits tests' waits for a step of a program on a busy machine. On an idle
-// one it takes milliseconds.
+// Patience limits a test's wait for a step of a program. The step takes milliseconds on
+// an idle machine, and far longer on a busy one.
 const Patience = 90 * time.Second
 
 // Until waits for a condition; the state is printed if it does not become true. The
@@ -55,8 +55,8 @@ func stacks() []byte {
 	return text[:runtime.Stack(text, true)]
 }
 
-// Quickly repeats do, up to 20 times, until it takes less than limit: slower input, even on a busy
-// machine, would be taken for a person's.
+// Quickly repeats do, up to 20 times, until it takes less than limit. It is for an answer by a program:
+// one that a busy machine makes late would be taken for a person's.
 func Quickly(limit time.Duration, do func()) {
 	for range 20 {
 		began := time.Now()

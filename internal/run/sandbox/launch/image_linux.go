@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineBase is the address of the first part of a launcher's file, the machine's instructions.
+// machineBase is the address of the first part of a launcher's file, the instructions of machine.
 const machineBase address = 0x400000
 
-// Sizes in an ELF file.
+// Sizes of the headers in an ELF file: that of the file, and that of a segment.
 const (
 	headerSize  = 64
 	segmentSize = 56
@@ -44,7 +44,7 @@ func (s *script) image() [][]byte {
 			Filesz: uint64(size), Memsz: uint64(size), Align: uint64(os.Getpagesize()),
 		})
 	}
-	add(elf.PT_GNU_STACK, segment{flags: elf.PF_R | elf.PF_W}, 0, 0) // never executed
+	add(elf.PT_GNU_STACK, segment{flags: elf.PF_R | elf.PF_W}, 0, 0) // the stack is not executable
 	offset := start + len(machineCode())
 	add(elf.PT_LOAD, segment{at: machineBase, flags: elf.PF_R | elf.PF_X}, offset, 0)
 	for _, part := range segments {
@@ -75,8 +75,8 @@ func wholePages(size int) int {
 	return (size + page - 1) / page * page
 }
 
-// executable makes an unnamed file that can be executed through its descriptor: in memory, or where that is
-// forbidden in a directory.
+// executable makes an unnamed file that can be executed through its descriptor: in memory, or, where the system
+// forbids that, in a directory.
 func executable(image [][]byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(Name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
 	if err == unix.EINVAL { // before Linux 6.3 all are executable
