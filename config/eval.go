@@ -37,7 +37,7 @@ func (r *reader) spendAt(n int, at hcl.Range) bool {
 		return true
 	}
 	r.fail(at, "Expressions produce too much", "Write long text into a file of its own.",
-		"What the expressions of a file produce is bounded, and this one goes beyond the bound.")
+		"The expressions of a file may produce at most %d MiB, and this one exceeds that.", maxProduced>>20)
 	return false
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -25,7 +26,8 @@ const sensitive = mark("sensitive")
 type mark string
 
 var (
-	errTooMuch  = errors.New("the expressions of this file produce too much")
+	errTooMuch = fmt.Errorf("the expressions of this file may produce at most %d MiB: write long text into a file of its own",
+		maxProduced>>20)
 	errTooLarge = errors.New("a number is too large")
 )
 

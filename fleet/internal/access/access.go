@@ -80,7 +80,7 @@ func New(o Options) (*Checker, error) {
 	}
 	if o.Keys != "" {
 		if _, err := secureURL(o.Keys); err != nil {
-			return nil, fmt.Errorf("keys: %w", err)
+			return nil, fmt.Errorf("jwks: %w", err)
 		}
 	}
 	for _, scope := range o.Scopes {

@@ -237,7 +237,7 @@ func TestOptions(t *testing.T) {
 	for says, change := range map[string]func(*Options){
 		"write it with https":      func(o *Options) { o.Issuer = "http://login.example.com" },
 		"issuer: \"\" is not":      func(o *Options) { o.Issuer = "" },
-		"keys: ":                   func(o *Options) { o.Keys = "ftp://login.example.com/keys" },
+		"jwks: ":                   func(o *Options) { o.Keys = "ftp://login.example.com/keys" },
 		"resource: \"\" is not":    func(o *Options) { o.Resource = "" },
 		"ends in a slash":          func(o *Options) { o.Resource = "https://fleet.example.com/" },
 		"is not a URL":             func(o *Options) { o.Resource = "https://user:word@fleet.example.com/mcp" },

@@ -219,7 +219,8 @@ func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("the hub's store cannot be opened: %w. Is JetStream on, and has the cluster a leader", err)
+			return nil, fmt.Errorf("the hub's store cannot be opened: %w. "+
+				"Check that JetStream is on and that the cluster has a leader", err)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

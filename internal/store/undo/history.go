@@ -497,7 +497,7 @@ func nothingError(sel Selection, undone string) error {
 		where = "session " + sel.Session
 	}
 	if sel.Redo && sel.Call != "" && undone == "" {
-		return tool.Errorf(tool.NoChange, "no undo of the call %s in %s stands", sel.Call, where).
+		return tool.Errorf(tool.NoChange, "no undo of the call %s in %s is in effect", sel.Call, where).
 			Suggest("List the calls and what has undone them.")
 	}
 	if sel.Call != "" && undone != "" {
@@ -509,7 +509,7 @@ func nothingError(sel Selection, undone string) error {
 			Suggest("List the changes with toolhost log --changed.")
 	}
 	if sel.Redo {
-		return tool.Errorf(tool.NotFound, "no undo that stands is recorded in %s, so there is nothing to redo", where).
+		return tool.Errorf(tool.NotFound, "no undo is in effect in %s, so there is nothing to redo", where).
 			Suggest("toolhost log lists the calls and what has undone them.")
 	}
 	return tool.Errorf(tool.NotFound, "nothing that can be undone is recorded in %s", where).

@@ -278,7 +278,7 @@ func readMemory(raw []byte) (*memory, error) {
 	}
 	m := new(memory)
 	if err := json.Unmarshal(raw, m); err != nil {
-		return nil, fmt.Errorf("the stored memory: %w", err)
+		return nil, fmt.Errorf("the stored memory cannot be read: %w", err)
 	}
 	return m, nil
 }

@@ -235,7 +235,7 @@ func (s *Server) credentials(ctx context.Context, c challenge, more []string) er
 func (s *Server) obtainLogin(ctx context.Context, p *authServer, who client, asked []string, form url.Values) error {
 	g, err := s.ask(ctx, p.meta.TokenEndpoint, who, form)
 	if err != nil {
-		return s.errorf(tool.PermissionDenied, "was not logged in to: %s gives no token: %w", p.meta.Issuer, err).
+		return s.errorf(tool.PermissionDenied, "was not logged in to: %s gave no usable token: %w", p.meta.Issuer, err).
 			Suggest("Check the oauth block, or log in again: toolhost mcp login %s.", s.options.Name)
 	}
 	l := &Login{

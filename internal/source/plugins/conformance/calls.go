@@ -269,7 +269,7 @@ func checkConcurrent(ctx context.Context, k *kit) error {
 	all.Wait()
 	failures = slices.DeleteFunc(failures, func(err error) bool { return err == nil })
 	if len(failures) > 0 {
-		return fmt.Errorf("%d of %d failed, the first so: %w", len(failures), concurrentCalls, failures[0])
+		return fmt.Errorf("%d of %d calls at the same time failed; the first error: %w", len(failures), concurrentCalls, failures[0])
 	}
 	return nil
 }
