@@ -37,8 +37,8 @@ git, psql and others. What is written is yours to change. Without a name, list t
 packs.
 
 A tool that installs packages may reach the hosts that you have set for its
-program, as in "npm config get registry". If none are set, its block has a comment with the
-line to add.`,
+program, as in "npm config get registry". If none are set, its block has a comment
+with the line to add.`,
 		Example: `  toolhost add
   toolhost add pytest ruff
   toolhost add npm --print

@@ -47,8 +47,8 @@ func (a *app) logCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "List the last calls, and what they changed",
-		Long: `List the last calls, the newest first: the ID by which show, undo and redo know
-a call, when it ran, what it was, and what it changed in files.`,
+		Long: `List the last calls, the newest first: the ID, which show, undo and redo take, when
+the call ran, what it was, and what it changed in files.`,
 		Example: `  toolhost log
   toolhost log --changed --last 5`,
 		Args: cobra.NoArgs,

@@ -24,12 +24,12 @@ func (a *app) consoleCommand() *cobra.Command {
 		Long: `Open a web page with the pending approvals and the call history of all workspaces
 of this user. Calls can be approved and denied there.
 
-It prints an address that one browser can open, once, within 10 minutes, and in a
-terminal of a desktop opens it in yours. Press Enter for another one. The page
-is served on 127.0.0.1 and loads nothing from elsewhere. While it is open, calls
-that need approval and that no client can ask about wait a while for your answer.
-Ctrl+C stops it. With --hub and an operator's key (--key FILE) the page also has
-the pending calls of a fleet's workers.`,
+It prints an address that works once, for one browser, within 10 minutes. If it runs
+in a terminal of a desktop, it also opens the address in your browser. Press Enter
+for another address. The page is served on 127.0.0.1 and loads nothing from
+elsewhere. While it is open, a call that needs approval waits a while for your
+answer there if its client cannot ask you. Ctrl+C stops it. With --hub and an
+operator's key (--key FILE) the page also has the pending calls of a fleet's workers.`,
 		Example: `  toolhost console
   toolhost console --port 7788
   toolhost console --no-open

@@ -52,8 +52,9 @@ func (a *app) doctorCommand() *cobra.Command {
 It tries what calls do: it starts the plugins, connects to the MCP servers, and has a
 confined process make and remove a directory in the workspace.
 
-The exit code is 1 if something is wrong. An agent.hcl that is not approved, a
-sandbox that is off (without lists of hosts), and a missing program that few tools need do not count.
+The exit code is 1 if something is wrong. Not counted are an agent.hcl that is not
+approved, a sandbox that is off (unless agent.hcl has a list of hosts, which needs
+it), and a missing program that few tools need.
 --verbose also lists the limits of the sandbox.`,
 		Example: `  toolhost doctor
   toolhost doctor --verbose

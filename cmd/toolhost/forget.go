@@ -16,12 +16,14 @@ func (a *app) forgetCommand() *cobra.Command {
 		Use:   "forget VALUE",
 		Short: "Remove a leaked value from the record and the undo store",
 		Long: `Remove a leaked value, such as a password or token, from the record and the undo
-store. In the record it is replaced by [redacted]. Of files that held it undo
-keeps no content any more, and what cannot be brought back is named. With - the
-value is read from standard input, which leaves it out of the shell's history.
+store. In the record it is replaced by [redacted]. The undo store drops the file
+contents that held it, and the files that can no longer be restored are listed.
+With - the value is read from standard input, which keeps it out of the shell's
+history.
 
-Names of files and targets of links stay. Files of the workspace are not changed; copies in .agent/runs that hold the value
-are named. Change the password or token at its source all the same.`,
+Names of files and targets of links stay in the undo store. Files of the workspace
+are not changed; copies in .agent/runs that hold the value are listed. Change the
+password or token at its source all the same.`,
 		Example: `  toolhost forget - < leaked.txt`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.forget(c.Context(), args[0]) },

@@ -27,13 +27,13 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
-		Long: `Write an agent.hcl for this project, with the tools that build, test and check it, as
-far as its files tell: a Taskfile, Makefile, go.mod, package.json, pyproject.toml,
-Cargo.toml and others. They are those of "toolhost add". The standard tools are there
-without it.
+		Long: `Write an agent.hcl for this project, with the tools that build, test and check it.
+They are chosen by its files (a Taskfile, Makefile, go.mod, package.json,
+pyproject.toml, Cargo.toml and others) from the packs of "toolhost add". The standard
+tools need no agent.hcl.
 
-Programs such as npm and go are asked for the hosts that you have set for them, so
-that installing packages reaches these and no other. Nothing of the project is run.`,
+Tools that install packages may reach only the hosts that you have set for their
+programs: npm, go and others are asked for them. Nothing of the project is run.`,
 		Example: `  toolhost init
   toolhost init --workspace ../other
   toolhost init --force`,

@@ -53,14 +53,13 @@ func (a *app) installCommand() *cobra.Command {
 		Use:   "install CLIENT",
 		Short: "Add toolhost to an MCP client's configuration",
 		Long: `Add the entry that starts toolhost to an MCP client's own configuration file, or
-repair an existing one. Everything else in the file
-stays as it is, including comments, and the old file is kept beside it.
+repair an existing one. Everything else in the file stays as it is, including
+comments, and the old file is kept beside it.
 
 Clients: ` + strings.Join(clientIDs(), ", ") + `.
 
-A client that does not start its servers in the project that is open gets the
-project written into the entry: the one of --workspace, or else of the working
-directory.`,
+Some clients do not start their servers in the project that is open. For these the
+entry names a project: that of --workspace, or else that of the working directory.`,
 		Example: `  toolhost install claude-code
   toolhost install vscode --project
   toolhost install claude-desktop --workspace ~/src/demo --toolset agent

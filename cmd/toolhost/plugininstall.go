@@ -36,13 +36,18 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 		Short: "Install a plugin for this user, and declare and lock it in this project",
 		Long: `Install a plugin for this user, and declare and lock it in this project.
 
-A source is the path of a program, of a directory, of a Go module (which is tested
-and built), of an archive, or of a directory VERSION/OS_ARCH; or the https address
-of an archive (.tar.gz, .tgz, .zip), in which {version}, {os} and {arch} are filled
-in. Before it is kept, the program is run once, confined, to say what it offers.
+A source is one of these:
+  a program
+  a directory with a program
+  a Go module, which is tested and built
+  a directory with several versions, as VERSION/OS_ARCH
+  an archive (.tar.gz, .tgz, .zip)
+  the https address of an archive, in which {version}, {os} and {arch} are filled in
 
-Without a source, the plugins that agent.lock.hcl names are installed from where
-they came from, and have to be the same.`,
+Before it is kept, the program is run once, confined, to say what it offers.
+
+Without a source, the plugins that agent.lock.hcl names are installed from the
+sources named there, and their checksums must match.`,
 		Example: `  toolhost plugin install ./hello
   toolhost plugin install weather_1.2.0_linux_amd64.tar.gz --key weather.pub
   toolhost plugin install 'https://example.org/weather_{version}_{os}_{arch}.tar.gz' --version '~> 1.2'

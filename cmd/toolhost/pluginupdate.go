@@ -184,8 +184,8 @@ func (a *app) pluginLockCommand() *cobra.Command {
 		Short: "Write the versions and checksums of this project's plugins into agent.lock.hcl",
 		Long: `Write the versions and checksums of this project's plugins into agent.lock.hcl.
 
-From then on only those programs are run. With --platform the checksums for other
-machines are added, of plugins whose source has them; nothing of these is run.`,
+From then on only those programs are run. With --platform the checksums for another
+platform are added, if a plugin's source has a program for it; that one is not run.`,
 		Example: `  toolhost plugin lock
   toolhost plugin lock weather --platform darwin_arm64`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),

@@ -35,17 +35,17 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Offer the tools to an MCP client over stdin and stdout, or with --http to any
 number of clients at http://ADDR/mcp.
 
-Changes of agent.hcl take effect at once; a broken one is reported in the log
-and the tools stay as they are. If it is broken when a client starts the server,
-one tool is offered, which reports the mistakes, until they are corrected. Over
-stdin and stdout the server ends when its input ends; if it cannot start, it
-offers one tool until then, which says why.
+Changes of agent.hcl take effect at once. If it has mistakes then, they are in the
+log, and the tools stay as they are. If it has mistakes when a client starts the
+server, only one tool is offered, which reports them, until they are corrected.
+Over stdin and stdout the server ends when its input ends. If it cannot start for
+another reason, it offers only one tool until then, which says why.
 
-Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or if
---toolset is given only those that it names. Clients must send a token: one
-in a file that only you can read, or in TOOLHOST_HTTP_TOKEN, or else the one
-that is made for this run and printed. Addresses that other machines reach need
-one of the first two; a unix socket needs none, it is for its owner.`,
+Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or, with --toolset,
+only those that it names. Clients must send a token: that in the file of
+--token-file, that in TOOLHOST_HTTP_TOKEN, or one that is made for this run and
+printed. An address that other machines reach needs one of the first two. A unix
+socket needs no token, because only its owner can use it.`,
 		Example: `  toolhost serve
   toolhost serve --http 127.0.0.1:8123
   toolhost serve --http 127.0.0.1:8123 --console
@@ -147,8 +147,8 @@ func (a *app) restartCommand(kind sources.Kind, what string) *cobra.Command {
 		Long: fmt.Sprintf(`Restart %[1]s in every session of this project.
 
 Running sessions notice it within a second. If %[1]s is running, a new one is
-started and replaces it; calls in progress finish on the old one. If it waits
-after failures, it may start with its next call.`, what),
+started and replaces it; calls in progress finish on the old one. If it pauses
+after failures, its next call may start it without waiting.`, what),
 		Example: fmt.Sprintf("  toolhost %s restart tracker", kind),
 		Args:    cobra.ExactArgs(1),
 		RunE: a.inProject(func(_ *cobra.Command, args []string, p *project.Project) error {

@@ -33,12 +33,12 @@ the programs, addresses and paths that the file grants, and its text, or the cha
 since the last approval. If input or output is not a terminal, nothing is
 approved without --yes or the digest that was shown.
 
-A file that was never approved has no effect, and only the read-only
-standard tools are offered. After a change the text that was approved stays in
-force until you approve the new one. An approval is also for where symlinks in
-the paths of the file lead. A running server uses an approval at once. A
-file named with --config counts as approved, and --trust or TOOLHOST_TRUST=1
-approves for one run.`,
+A file that was never approved has no effect, and only the read-only standard tools
+are offered. After a change the text that was approved stays in force until you
+approve the new one. An approval also covers the targets of symlinks in the paths
+that the file names: a symlink that changes needs a new approval. A running server
+uses an approval at once. A file named with --config counts as approved, and
+--trust or TOOLHOST_TRUST=1 approves for one run.`,
 		Example: `  toolhost trust --show
   toolhost trust
   toolhost trust --revoke`,

@@ -31,10 +31,11 @@ func (a *app) trustToolsCommand() *cobra.Command {
 		Short: "Approve changed tools of plugins and MCP servers",
 		Long: `Approve changed tools of plugins and MCP servers.
 
-The description, parameters and effects of each tool are pinned in agent.lock.hcl,
-and for you, when its plugin or server is first used. A tool that is new or differs
-later is left out. Without a name this shows the differences and asks for each on
-a terminal; with names it approves those tools as they are now.`,
+When a plugin or server is first used, the description, parameters and effects of
+each of its tools are pinned, in agent.lock.hcl and in your own configuration. A
+tool that differs later, or is new, is left out until you approve it. Without a name
+this shows the differences and asks for each on a terminal; with names it approves
+those tools as they are now.`,
 		Example: `  toolhost trust tools
   toolhost trust tools gh_create_issue
   toolhost trust tools --json`,

@@ -94,7 +94,7 @@ func (a *app) redoCommand() *cobra.Command {
 		Use:   "redo [CALL]",
 		Short: "Redo a change that was undone",
 		Long: `Redo a change that was undone: by the last undo, by the undo named, or by the undo
-of the call named. It works as toolhost undo does, with the same flags.`,
+of the call named. It works as toolhost undo does.`,
 		Example: `  toolhost redo
   toolhost redo k7f2 --dry-run`,
 		Args: cobra.MaximumNArgs(1),

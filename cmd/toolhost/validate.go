@@ -134,7 +134,7 @@ func (a *app) fmtCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [FILE]",
 		Short: "Rewrite agent.hcl in the canonical layout",
-		Long:  "Rewrite agent.hcl in the canonical layout. FILE - formats standard input to standard output.",
+		Long:  "Rewrite agent.hcl in the canonical layout. With - as FILE, it formats standard input to standard output.",
 		Example: `  toolhost fmt
   toolhost fmt --check
   toolhost fmt - < agent.hcl`,

@@ -97,8 +97,8 @@ func (a *app) workerCommand() *cobra.Command {
 		Use:   "worker --hub URL",
 		Short: "Run sessions of a fleet on this machine",
 		Long: `Run sessions of a fleet on this machine. Each has a workspace of its own and is
-confined as toolhost serve confines. When the worker is told to end (SIGTERM), its
-calls end first, and its sessions go on elsewhere.`,
+confined as toolhost serve confines. When the worker is told to end (SIGTERM), it
+finishes its calls first, and its sessions go on at other workers.`,
 		Example: `  toolhost worker --hub nats://127.0.0.1:4222
   toolhost worker --hub tls://hub.example.com:4222 --hub-ca ca.pem --key build7.worker.nk`,
 		Args: cobra.NoArgs,
