@@ -46,7 +46,7 @@ func TestKillLeavesNothing(t *testing.T) {
 				task := start(t, s, spec)
 				require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" },
 					patience, 5*time.Millisecond)
-				require.NotEmpty(t, sleep.Running(t))
+				sleep.Started(t)
 				killed, already, err := s.Kill(context.Background(), task.ID)
 				require.NoError(t, err)
 				assert.False(t, already)
@@ -88,7 +88,7 @@ func TestDeathOfTheServer(t *testing.T) {
 			server, id := other(t, root, level, "setsid "+string(sleep)+" & echo ready; exec "+string(sleep))
 			require.Eventually(t, func() bool { return output(t, s, id).Stdout.String() == "ready\n" }, patience,
 				5*time.Millisecond)
-			require.NotEmpty(t, sleep.Running(t))
+			sleep.Started(t)
 			require.NoError(t, server.Process.Kill())
 			_ = server.Wait()
 			most := 1

@@ -411,7 +411,7 @@ func TestDeathOfTheHost(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "<nil>\n", said)
 			require.Eventually(t, func() bool { return a.read("ready") == "" }, patience, 5*time.Millisecond)
-			require.NotEmpty(t, sleep.Running(t))
+			sleep.Started(t)
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
 			sleep.Gone(t)

@@ -50,6 +50,12 @@ func (s Sleeper) Running(t testing.TB) []Process {
 	return Running(t, string(s))
 }
 
+// Started waits until a process has it in its command line, which is empty for a moment while a program is replaced.
+func (s Sleeper) Started(t testing.TB) {
+	t.Helper()
+	Until(t, string(s)+" runs", func() (bool, string) { return len(s.Running(t)) > 0, "" })
+}
+
 // Gone waits until no process has it in its command line.
 func (s Sleeper) Gone(t testing.TB) {
 	t.Helper()
