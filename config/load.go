@@ -108,7 +108,7 @@ func display(path string) string {
 }
 
 func unreadable(path string, err error) Diagnostic {
-	hint := "Make it readable, or name another with --config."
+	hint := "Make it a readable file, or name another with --config."
 	if errors.Is(err, fs.ErrNotExist) {
 		hint = "Run toolhost init to write one, or name another with --config."
 	}
