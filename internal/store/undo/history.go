@@ -129,7 +129,7 @@ func newHistory(lines []*line) *history {
 }
 
 // addUndo processes one undo: what an undone undo had undone stands again. An undo that was killed counts as having
-// undone nothing: the next undo does the rest, and whoever undoes that one undoes both.
+// undone nothing: the next undo does the rest, and an undo of that one undoes both.
 func (h *history) addUndo(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
