@@ -117,26 +117,21 @@ func (s *supervisor) supervise(socket *os.File) {
 	if err != nil {
 		return // the launcher ended before
 	}
-	defer listener.Close()
-	if !awaitCall(listener) {
+	s.listener, err = awaitCall(listener)
+	_ = listener.Close()
+	if err != nil {
 		return
 	}
+	defer syscall.Close(s.listener)
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	if s.limitRights() != nil {
 		return // an unanswered call fails
 	}
 	s.umask = s.status.umask(os.Getpid())
-	raw, err := listener.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = raw.Control(func(fd uintptr) {
-		s.listener = int(fd)
-		flags := uint64(syncWakeUp)
-		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, notifyFlags, uintptr(flags))
-		s.serve()
-		s.close()
-	})
+	flags := uint64(syncWakeUp)
+	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), notifyFlags, uintptr(flags))
+	s.serve()
+	s.close()
 }
 
 func (s *supervisor) close() {
@@ -181,18 +176,27 @@ func receive(socket *os.File) (listener *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "listener"), nil
 }
 
-// awaitCall waits for the first call; it returns false if there will be none.
-func awaitCall(listener *os.File) (called bool) {
+// awaitCall waits for the first call, and returns a descriptor of the listener that Go's poller does not watch:
+// it would wake a second thread at each call. It fails if there will be no call.
+func awaitCall(listener *os.File) (fd int, err error) {
 	raw, err := listener.SyscallConn()
 	if err != nil {
-		return false
+		return -1, err
 	}
-	err = raw.Read(func(fd uintptr) bool {
-		events := pending(int(fd), 0)
-		called = events&unix.POLLIN != 0
+	errno := syscall.ECANCELED
+	if err := raw.Read(func(watched uintptr) bool {
+		events := pending(int(watched), 0)
+		if events&unix.POLLIN != 0 {
+			fd, errno = duplicate(int(watched))
+		}
 		return events != 0
-	})
-	return called && err == nil
+	}); err != nil {
+		return -1, err
+	}
+	if errno != 0 {
+		return -1, errno
+	}
+	return fd, nil
 }
 
 // pending waits for events of a listener, at most timeout milliseconds.
