@@ -117,16 +117,25 @@ type Summary struct {
 	Removed int `json:"removed,omitempty"`
 	// Renamed counts paths that were moved with their content.
 	Renamed int `json:"renamed,omitempty"`
+	// Partial is set if there are more lines than are counted.
+	Partial bool `json:"partial,omitempty"`
 }
 
-// String returns a text for people: "5 paths, +3 -7, 1 renamed".
+// Cut is the last line of a diff that is not whole.
+const Cut = "(more changes are not shown)\n"
+
+// String returns a text for people: "5 paths, +3 -7, 1 renamed", or "5 paths, at least +3 -7".
 func (s Summary) String() string {
 	text := Number(s.Paths) + " paths"
 	if s.Paths == 1 {
 		text = "1 path"
 	}
 	if s.Added+s.Removed > 0 {
-		text += fmt.Sprintf(", +%s -%s", Number(s.Added), Number(s.Removed))
+		text += ", "
+		if s.Partial {
+			text += "at least "
+		}
+		text += fmt.Sprintf("+%s -%s", Number(s.Added), Number(s.Removed))
 	}
 	if s.Renamed > 0 {
 		text += fmt.Sprintf(", %s renamed", Number(s.Renamed))
@@ -141,6 +150,7 @@ func (s *Summary) CountDiff(diff string) {
 		switch {
 		case old+is <= 0:
 			old, is = hunk(line)
+			s.Partial = s.Partial || line == Cut
 		case line[0] == '+':
 			is, s.Added = is-1, s.Added+1
 		case line[0] == '-':

@@ -35,5 +35,9 @@ func TestSummary(t *testing.T) {
 		"--- c\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n")
 	assert.Equal(t, "5 paths, +1 -3, 1 renamed", s.String())
 	assert.Equal(t, "1 path", Summary{Paths: 1}.String())
+	s.CountDiff("--- d\n+++ d\n@@ -1 +1 @@\n-(more changes are not shown)\n+x\n")
+	assert.False(t, s.Partial)
+	s.CountDiff(Cut)
+	assert.Equal(t, "5 paths, at least +2 -4, 1 renamed", s.String())
 	assert.Equal(t, "1,234,567", Number(1234567))
 }

@@ -332,10 +332,15 @@ func (c *Call) End() *Report {
 		}
 	}
 	slices.Sort(r.Files)
-	r.Missed = c.missed
 	if len(c.paths) > 0 {
-		r.Err = c.effects.After(ended, unchanged)
+		after := c.effects.After(ended, unchanged)
+		dropped, err := c.effects.Dropped()
+		if dropped > 0 {
+			c.miss(fmt.Sprintf("what %d of the paths held before: the undo history had no place for it", dropped))
+		}
+		r.Err = errors.Join(after, err)
 	}
+	r.Missed = c.missed
 	clear(c.paths)
 	return c.noted(r)
 }

@@ -50,7 +50,7 @@ func (p *planner) difference() string {
 	var b strings.Builder
 	for _, o := range slices.Backward(p.ops) {
 		if b.Len() > maxPreview {
-			b.WriteString("(more changes are not shown)\n")
+			b.WriteString(change.Cut)
 			break
 		}
 		b.WriteString(p.describe(o.back()))

@@ -1,8 +1,10 @@
 package undo
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -23,13 +25,22 @@ func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
 const tempPrefix = "tmp-"
 
 // replaceFile atomically makes data the content of the file name.
-func replaceFile(dir *os.Root, name string, data []byte, durable bool) error {
+func replaceFile(dir *os.Root, name string, data []byte) error {
+	return writeFile(dir, name, false, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// writeFile atomically makes what content writes the content of the file name; durable keeps it through a power cut.
+func writeFile(dir *os.Root, name string, durable bool, content func(io.Writer) error) error {
 	temp := fmt.Sprintf("%s%d-%016x", tempPrefix, os.Getpid(), rand.Uint64())
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	w := bufio.NewWriterSize(f, 64<<10)
+	err = errors.Join(content(w), w.Flush())
 	if err == nil && durable {
 		err = f.Sync()
 	}

@@ -43,8 +43,9 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 	}
 	held := make(map[string]bool) // by hash, whether the content contains the value
 	rewrite := make(map[string]bool)
+	kept := func(l *line) bool { return l.keepsContent() && l.Lost == "" }
 	for _, l := range lines {
-		if !l.keepsContent() || l.Lost != "" {
+		if !kept(l) {
 			continue
 		}
 		holds, known := held[l.Hash]
@@ -54,7 +55,6 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 			held[l.Hash] = holds
 		}
 		if holds {
-			l.Data, l.Lost = nil, forgotten
 			rewrite[journalName(l.Session)] = true
 			lost = append(lost, string(l.Path))
 		}
@@ -68,7 +68,12 @@ func (s *Store) forget(ctx context.Context, v *storeDir, redactor *redact.Redact
 	}
 	defer dir.Close()
 	for name := range rewrite {
-		err = errors.Join(err, rewriteJournal(dir, name, lines, nil))
+		err = errors.Join(err, rewriteJournal(ctx, dir, name, func(l *line) bool {
+			if kept(l) && held[l.Hash] {
+				l.Data, l.Lost = nil, forgotten
+			}
+			return true
+		}))
 	}
 	for hash, holds := range held {
 		if holds && validHash(hash) {

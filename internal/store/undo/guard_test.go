@@ -295,9 +295,11 @@ func TestStoreIsPrivate(t *testing.T) {
 
 // TestPruneKeepsTheJournalSmall has so many small changes that their lines alone are too much.
 func TestPruneKeepsTheJournalSmall(t *testing.T) {
-	f := newFixture(t, undo.Options{MaxBytes: 256 << 10})
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := newFixture(t, undo.Options{MaxBytes: 256 << 10, Now: func() time.Time { return now }})
 	f.plant("f", "0")
 	for i := range 60 {
+		now = now.Add(2 * time.Hour)
 		f.write(fmt.Sprint("c", i), "f", strings.Repeat(fmt.Sprint(i, " "), 1000))
 		assert.LessOrEqual(t, storeSize(t, f), int64(256<<10))
 	}
@@ -312,6 +314,62 @@ func TestPruneKeepsTheJournalSmall(t *testing.T) {
 		f.undo(undo.Selection{})
 	}
 	f.refused(tool.NotFound, undo.Selection{})
+}
+
+// TestPruneKeepsWhatRuns has two calls that together, and the second alone, need more than the journals may take:
+// pruning drops older calls, and nothing of these.
+func TestPruneKeepsWhatRuns(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := newFixture(t, undo.Options{MaxBytes: 2 << 20, Now: func() time.Time { return now }})
+	f.write("old", "other", strings.Repeat("old ", 5000))
+	now = now.Add(2 * time.Hour)
+	running := map[string]*undo.Effects{"one": f.store.Effects(undo.Call{Session: "s", ID: "one"}),
+		"two": f.store.Effects(undo.Call{Session: "s", ID: "two"})}
+	ended := map[string]map[string]undo.State{"one": {}, "two": {}}
+	for i := range 60 {
+		for call, files := range map[string]int{"one": 20, "two": 60} {
+			if path := fmt.Sprint(call, "/", i); i < files {
+				f.plant(path, strings.Repeat(fmt.Sprint(i, " "), 3000))
+				id, err := running[call].Before(path, f.state(path))
+				require.NoError(t, err)
+				ended[call][id] = undo.State{}
+			}
+		}
+	}
+	before := f.tree()
+	for call, effects := range running {
+		require.NoError(t, os.RemoveAll(filepath.Join(f.dir, call)))
+		require.NoError(t, effects.After(ended[call], nil))
+		dropped, err := effects.Dropped()
+		require.NoError(t, err)
+		assert.Zero(t, dropped)
+		effects.Close()
+	}
+	_, err := f.store.Prune(t.Context())
+	require.NoError(t, err)
+	for _, call := range []string{"one", "two"} {
+		f.undo(undo.Selection{Session: "s", Call: call})
+	}
+	assert.Equal(t, before, f.tree())
+	calls, err := f.store.Calls(t.Context(), undo.Filter{Call: "old"})
+	require.NoError(t, err)
+	assert.Empty(t, calls)
+}
+
+// A call that runs for so long that pruning drops its beginning learns of it.
+func TestDroppedWhileItRan(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := newFixture(t, undo.Options{MaxAge: time.Hour, Now: func() time.Time { return now }})
+	f.plant("a.txt", "0")
+	p := f.begin("long")
+	now = now.Add(2 * time.Hour)
+	_, err := f.store.Prune(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, p.effects.After(map[string]undo.State{p.id: {}}, nil))
+	dropped, err := p.effects.Dropped()
+	require.NoError(t, err)
+	assert.Equal(t, 1, dropped)
+	p.effects.Close()
 }
 
 // A call's changes are shown as they were. For a file changed since, whose content after the call is not kept,

@@ -144,7 +144,7 @@ func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
 // appendTo appends the line in the journal's form. The newline before separates it from a truncated line.
 func (l *line) appendTo(text []byte) ([]byte, error) {
 	data, err := json.Marshal(l)
-	return fmt.Appendf(text, "\n%s\n", data), err
+	return append(append(append(text, '\n'), data...), '\n'), err
 }
 
 // readJournal calls each with every line of one journal file, in order. Lines that do not parse are skipped.
@@ -212,32 +212,37 @@ func readLine(in *bufio.Reader) (text []byte, err error) {
 	}
 }
 
-func (v *storeDir) journal(ctx context.Context) ([]*line, error) {
+// journal returns the lines of all journals, and makes the content in them objects of the store.
+func (v *storeDir) journal(ctx context.Context) (lines []*line, err error) {
+	err = v.eachLine(ctx, func(l *line) {
+		lines = append(lines, l)
+		if len(l.Data) > 0 {
+			v.small[l.Hash] = l.Data
+		}
+	})
+	return lines, err
+}
+
+// eachLine calls each with every line of all journals.
+func (v *storeDir) eachLine(ctx context.Context, each func(*line)) error {
 	dir, err := enter(v.dir, "journal", false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dir.Close()
 	files, err := journalFiles(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var lines []*line
 	for _, name := range files {
-		err := readJournal(ctx, dir, name, func(l *line) {
-			lines = append(lines, l)
-			if len(l.Data) > 0 {
-				v.small[l.Hash] = l.Data
-			}
-		})
-		if err != nil {
-			return nil, err
+		if err := readJournal(ctx, dir, name, each); err != nil {
+			return err
 		}
 	}
-	return lines, nil
+	return nil
 }
 
 func journalFiles(dir *os.Root) ([]string, error) {

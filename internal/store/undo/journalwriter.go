@@ -16,6 +16,7 @@ type journalWriter struct {
 	storeDir *storeDir
 	journal  *os.File
 	locked   *os.File // the file of contentLock
+	replaced bool     // the journal, by another one, since this was made
 }
 
 func (s *Store) openWriter(session string) (*journalWriter, error) {
@@ -54,6 +55,7 @@ func (p *journalWriter) lock(ctx context.Context) error {
 		if !gone(p.journal) {
 			return nil
 		}
+		p.replaced = true
 		p.close() // unlocks, too
 		if tries == mostReopened {
 			return errors.New("the undo store goes away again and again")

@@ -58,7 +58,7 @@ func (s *Store) storeObject(v *storeDir, l *line, data []byte) (added int64, err
 		return 0, nil
 	}
 	object := encode(data)
-	return int64(len(object)), replaceFile(dir, hash[2:], object, false)
+	return int64(len(object)), replaceFile(dir, hash[2:], object)
 }
 
 // sound reports whether the object exists and is not empty, as after a power cut.

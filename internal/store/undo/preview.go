@@ -25,7 +25,7 @@ func (p *planner) preview() string {
 	var b strings.Builder
 	for _, o := range p.ops {
 		if b.Len() > maxPreview {
-			b.WriteString("(more changes are not shown)\n")
+			b.WriteString(change.Cut)
 			break
 		}
 		b.WriteString(p.describe(o))

@@ -76,6 +76,7 @@ type Effects struct {
 	store         *Store
 	call          Call
 	journalWriter *journalWriter // nil before the first line
+	recorded      int            // lines that Before has written
 }
 
 // Effects returns the recorder for the processes of a call. A call without an ID gets one with its first
@@ -113,7 +114,25 @@ func (e *Effects) Before(path string, state State) (id string, err error) {
 		}
 		return 0, nil
 	})
+	if err == nil {
+		e.recorded++
+	}
 	return l.ID, e.store.storeError("keep what changes", "", err)
+}
+
+// Dropped returns how many of the states that Before has recorded are no longer in the journal, because pruning
+// needed their place or the store was removed.
+func (e *Effects) Dropped() (int, error) {
+	if e.journalWriter == nil || !e.journalWriter.replaced {
+		return 0, nil
+	}
+	left := 0
+	err := e.journalWriter.storeDir.eachLine(context.Background(), func(l *line) {
+		if l.Op == opBefore && l.Session == e.call.Session && l.Call == e.call.ID {
+			left++
+		}
+	})
+	return max(e.recorded-left, 0), e.store.storeError("read what was kept", "", err)
 }
 
 // After records what the paths hold in the end, by the IDs from Before.
@@ -179,7 +198,6 @@ func (e *Effects) write(l *line, content func(*storeDir) (int64, error)) error {
 	e.journalWriter.unlock()
 	if err == nil {
 		e.store.account(ctx, e.journalWriter.storeDir, added)
-		clear(e.journalWriter.storeDir.small)
 	}
 	return err
 }

@@ -29,8 +29,10 @@ func (f *fixture) begin(call string) *process {
 	return p
 }
 
-func (f *fixture) holds() undo.State {
-	data, err := os.ReadFile(filepath.Join(f.dir, "a.txt"))
+func (f *fixture) holds() undo.State { return f.state("a.txt") }
+
+func (f *fixture) state(path string) undo.State {
+	data, err := os.ReadFile(filepath.Join(f.dir, path))
 	require.NoError(f, err)
 	return undo.State{Exists: true, Mode: 0o644, Size: int64(len(data)), Content: data, Hash: workspace.Hash(data)}
 }

@@ -1,12 +1,12 @@
 package undo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -19,6 +19,9 @@ const (
 	// unlockedAge is how long unused objects are kept on a file system without locks: another process may be
 	// about to write a line that needs them.
 	unlockedAge = time.Hour
+	// recent is how long a call is kept after its last change, if the journals alone are not larger than the store
+	// may be: it may still run, and people undo what has just gone wrong.
+	recent = time.Hour
 )
 
 // Pruned is the result of pruning.
@@ -36,15 +39,39 @@ type Pruned struct {
 // until two are.
 func (s *Store) quota() int64 { return max(s.options.MaxBytes/8, 4096) }
 
-// account counts added bytes, and prunes once they reach the quota.
+// journalLimit is how large the journals may become: each list of changes reads them.
+func (s *Store) journalLimit() int64 { return s.options.MaxBytes / 4 }
+
+// account counts added bytes. Each time they reach the quota it prunes, if the store is too large.
 func (s *Store) account(ctx context.Context, v *storeDir, added int64) {
 	if s.pending.Add(-added) > 0 {
 		return
 	}
 	s.pending.Store(s.quota())
+	if !s.tooLarge(v) {
+		return
+	}
 	if _, err := s.prune(ctx, v, pruneWait); err != nil {
 		s.options.Logger.DebugContext(ctx, "the undo store was not pruned", "error", err)
 	}
+}
+
+// tooLarge reports whether pruning would drop something for its size. Unlike pruning it reads no journal.
+func (s *Store) tooLarge(v *storeDir) bool {
+	var journals, all int64
+	_ = fs.WalkDir(v.dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			all += info.Size()
+			if path.Dir(name) == "journal" {
+				journals += info.Size()
+			}
+		}
+		return nil
+	})
+	return journals > s.journalLimit() || all > s.options.MaxBytes-s.quota()
 }
 
 // Prune drops what is too old and, oldest first, what exceeds the limit on the size. The store does so itself as it
@@ -93,15 +120,20 @@ func (r *pruner) journals(ctx context.Context, v *storeDir) error {
 		return err
 	}
 	defer dir.Close()
-	lines, err := v.journal(ctx)
-	if err != nil {
+	var lines []*line // without content: it may be a hundred megabytes
+	if err := v.eachLine(ctx, func(l *line) {
+		if l.Data != nil {
+			l.Data = []byte{}
+		}
+		lines = append(lines, l)
+	}); err != nil {
 		return err
 	}
 	drop := r.outdated(lines)
 	rewrite := make(map[string]bool)
 	for _, l := range lines {
 		switch {
-		case drop[l]:
+		case drop[callOf(l)]:
 			rewrite[journalName(l.Session)] = true
 			r.done.Lines++
 		case l.keepsContent() && l.Data == nil && l.Time.After(r.used[l.Hash]):
@@ -110,7 +142,7 @@ func (r *pruner) journals(ctx context.Context, v *storeDir) error {
 	}
 	for name := range rewrite {
 		if r.locked {
-			err = errors.Join(err, rewriteJournal(dir, name, lines, drop))
+			err = errors.Join(err, rewriteJournal(ctx, dir, name, func(l *line) bool { return !drop[callOf(l)] }))
 		}
 	}
 	entries, listErr := names(dir)
@@ -122,64 +154,64 @@ func (r *pruner) journals(ctx context.Context, v *storeDir) error {
 	return errors.Join(err, listErr)
 }
 
-// outdated selects the lines of calls that ended too long ago, and of the oldest calls if all take more than a
-// quarter of the limit.
-func (r *pruner) outdated(lines []*line) map[*line]bool {
-	type key struct{ session, call string }
-	last := make(map[key]time.Time)
-	size := make(map[key]int64)
+// callOfSession names a call among those of all sessions.
+type callOfSession struct{ session, call string }
+
+func callOf(l *line) callOfSession { return callOfSession{l.Session, l.Call} }
+
+// outdated selects the calls that ended too long ago, and if the journals are too large the oldest ones, but
+// neither the newest nor recent ones: those that still run would lose a part.
+func (r *pruner) outdated(lines []*line) map[callOfSession]bool {
+	last := make(map[callOfSession]time.Time)
+	size := make(map[callOfSession]int64)
 	var total int64
 	for _, l := range lines {
-		k := key{l.Session, l.Call}
+		k := callOf(l)
 		if l.Time.After(last[k]) {
 			last[k] = l.Time
 		}
 		size[k] += l.bytes
 		total += l.bytes
 	}
-	calls := make([]key, 0, len(last))
-	for k := range last {
-		calls = append(calls, k)
-	}
-	slices.SortFunc(calls, func(a, b key) int {
+	calls := slices.SortedFunc(maps.Keys(last), func(a, b callOfSession) int {
 		return cmp.Or(last[a].Compare(last[b]), cmp.Compare(a.session, b.session), cmp.Compare(a.call, b.call))
 	})
-	limit := r.store.options.MaxBytes / 4
+	limit := r.store.journalLimit()
 	tooMuch := total > limit
-	old := make(map[key]bool)
-	for _, k := range calls {
-		if r.now.Sub(last[k]) > r.store.options.MaxAge || tooMuch && total > limit*3/4 {
-			old[k] = true
+	drop := make(map[callOfSession]bool)
+	for i, k := range calls {
+		age := r.now.Sub(last[k])
+		mayGo := i < len(calls)-1 && (age > recent || total > r.store.options.MaxBytes)
+		if age > r.store.options.MaxAge || mayGo && tooMuch && total > limit*3/4 {
+			drop[k] = true
 			total -= size[k]
-		}
-	}
-	drop := make(map[*line]bool)
-	for _, l := range lines {
-		if old[key{l.Session, l.Call}] {
-			drop[l] = true
 		}
 	}
 	return drop
 }
 
-func rewriteJournal(dir *os.Root, name string, lines []*line, drop map[*line]bool) error {
-	var b bytes.Buffer
-	for _, l := range lines {
-		if drop[l] || journalName(l.Session) != name {
-			continue
-		}
-		data, err := json.Marshal(l)
-		if err != nil {
-			return err
-		}
-		b.WriteByte('\n')
-		b.Write(data)
-		b.WriteByte('\n')
+// rewriteJournal replaces a journal by those of its lines for which keep returns true, as keep has changed them.
+func rewriteJournal(ctx context.Context, dir *os.Root, name string, keep func(*line) bool) error {
+	some := false
+	err := writeFile(dir, name, true, func(w io.Writer) error {
+		var failed error
+		err := readJournal(ctx, dir, name, func(l *line) {
+			if failed != nil || !keep(l) {
+				return
+			}
+			some = true
+			text, err := l.appendTo(nil)
+			if err == nil {
+				_, err = w.Write(text)
+			}
+			failed = err
+		})
+		return errors.Join(err, failed)
+	})
+	if err == nil && !some {
+		err = dir.Remove(name)
 	}
-	if b.Len() == 0 {
-		return dir.Remove(name)
-	}
-	return replaceFile(dir, name, b.Bytes(), true)
+	return err
 }
 
 // removeStale removes a file if it is an abandoned temporary one, and reports whether it did.

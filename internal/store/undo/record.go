@@ -167,7 +167,6 @@ func (s *Store) recordManyBefore(ctx context.Context, call Call, changes iter.Se
 		p.unlock()
 		if err == nil {
 			s.account(ctx, p.storeDir, added+int64(n))
-			clear(p.storeDir.small)
 		}
 		lines, added = lines[:0], 0
 		return err

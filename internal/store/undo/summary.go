@@ -93,6 +93,7 @@ func (c *comparer) diff(changes map[string]pathChange, renamed map[string]string
 			continue
 		case !ok1 || !ok2:
 			all.WriteString("(no diff of " + path + ")\n")
+			summary.Partial = summary.Partial || c.bytes > maxCompared
 			continue
 		}
 		oldName, newName := path, path
