@@ -15,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -124,9 +125,10 @@ func (d *Dialer) connect(ctx context.Context, entry *Entry, name string, addr ne
 		err = errors.New("it has no address")
 	}
 	private := err == nil
+	own := sync.OnceValue(d.ownAddresses)
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap().WithZone("")
-		if err := d.check(entry, addrs[i]); err != nil {
+		if err := check(entry, addrs[i], own); err != nil {
 			return nil, addrs[i].String(), err
 		}
 		private = private && NotPublic(addrs[i]) != ""
@@ -139,6 +141,13 @@ func (d *Dialer) connect(ctx context.Context, entry *Entry, name string, addr ne
 		return nil, "", failed(err)
 	}
 	return d.dialFirst(ctx, addrs[:min(len(addrs), mostAddresses)], port)
+}
+
+func (d *Dialer) ownAddresses() []netip.Addr {
+	if d.Own == nil {
+		return nil
+	}
+	return d.Own()
 }
 
 func (d *Dialer) proxyFor(host string, port uint16) *url.URL {
@@ -154,8 +163,8 @@ var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustPa
 	netip.MustParseAddr("fd20:ce::254")}
 
 // check refuses an address of a name. An exact name may lead into a private network (some use the addresses of
-// documentation), another only to public addresses, and none to this machine.
-func (d *Dialer) check(entry *Entry, addr netip.Addr) error {
+// documentation), another only to public addresses, and none to this machine, whose addresses are own.
+func check(entry *Entry, addr netip.Addr, own func() []netip.Addr) error {
 	reason := NotPublic(addr)
 	if !entry.Below && !entry.Ask {
 		switch reason {
@@ -166,7 +175,7 @@ func (d *Dialer) check(entry *Entry, addr netip.Addr) error {
 	switch {
 	case slices.Contains(metadata, addr):
 		reason = "cloud metadata"
-	case reason == "" && d.Own != nil && slices.Contains(d.Own(), addr):
+	case reason == "" && slices.Contains(own(), addr):
 		reason = "this machine"
 	case reason == "":
 		return nil
@@ -264,8 +273,9 @@ func (d *Dialer) dialVia(ctx context.Context, via *url.URL, host string, port ui
 }
 
 func throughSOCKS(ctx context.Context, via *url.URL, to string) (net.Conn, error) {
-	via.Scheme = "socks5"
-	dialer, err := proxy.FromURL(via, proxy.Direct)
+	known := *via
+	known.Scheme = "socks5"
+	dialer, err := proxy.FromURL(&known, proxy.Direct)
 	if err != nil {
 		return nil, err
 	}

@@ -513,5 +513,5 @@ func nothingError(sel Selection, undone string) error {
 			Suggest("toolhost log lists the calls and what has undone them.")
 	}
 	return tool.Errorf(tool.NotFound, "nothing that can be undone is recorded in %s", where).
-		Suggest("List what was recorded; old changes are dropped, and commands that run without a sandbox are not watched.")
+		Suggest("toolhost log lists the calls. Old changes are dropped, and commands without a sandbox are not watched.")
 }
