@@ -2,6 +2,7 @@ package effects_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -51,4 +52,14 @@ func TestWhatFileToolsLose(t *testing.T) {
 			assert.Equal(t, said, calls[0].NotKept)
 		})
 	}
+}
+
+// Many files that are lost for one reason are named together.
+func TestNoteOfManyLostFiles(t *testing.T) {
+	lost := map[string]string{"huge": "it had more than 32 MiB"}
+	for i := range 50 {
+		lost[fmt.Sprintf("big/%d", i)] = "the call changed more than 96 MiB"
+	}
+	assert.Equal(t, "Not kept for undo: huge (it had more than 32 MiB), big/ (50) (the call changed more than 96 MiB).",
+		(&effects.Report{Lost: lost}).Note())
 }

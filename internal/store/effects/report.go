@@ -5,9 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/change"
 )
 
-// mostNamed is how many paths and directories of each kind a note names.
+// mostNamed is how many directories and reasons a note names.
 const mostNamed = 5
 
 // Note describes the changes that cannot be undone, "" if all can.
@@ -24,11 +26,15 @@ func (r *Report) Note() string {
 		parts = append(parts, fmt.Sprintf("%d paths beyond the first %d of the call", r.Beyond, MaxPaths))
 	}
 	if len(r.Lost) > 0 {
-		var files []string
+		files := make(map[string][]string) // by reason
 		for _, file := range slices.Sorted(maps.Keys(r.Lost)) {
-			files = append(files, file+" ("+r.Lost[file]+")")
+			files[r.Lost[file]] = append(files[r.Lost[file]], file)
 		}
-		parts = append(parts, some(files))
+		var lost []string
+		for _, why := range slices.Sorted(maps.Keys(files)) {
+			lost = append(lost, change.Names(files[why])+" ("+why+")")
+		}
+		parts = append(parts, some(lost))
 	}
 	parts = append(parts, r.Missed...)
 	if r.Err != nil {

@@ -55,9 +55,9 @@ func readState(at watch.Place, content bool, room int64) undo.State {
 		s.Hash = workspace.Hash(s.Content)
 	case !s.Mode.IsRegular() || !content:
 	case s.Size > undo.DefaultMaxFile:
-		s.Lost = fmt.Sprintf("it had %d bytes, and at most %d are kept", s.Size, undo.DefaultMaxFile)
+		s.Lost = fmt.Sprintf("it had more than %d MiB", undo.DefaultMaxFile>>20)
 	case s.Size > room:
-		s.Lost = fmt.Sprintf("the call has changed more than %d bytes", MaxBytes)
+		s.Lost = fmt.Sprintf("the call changed more than %d MiB", MaxBytes>>20)
 	default:
 		data, err := contentOf(file, s.Size)
 		if err != nil {
