@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"runtime/debug"
@@ -43,7 +44,7 @@ func (c *call) run(ctx context.Context) (err error) {
 	connections := c.networkLog(ctx)
 	ctx = network.With(ctx, connections)
 	defer func() { err = c.askAfter(c.connected(connections, err)) }()
-	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
+	result, err := c.callTool(ctx)
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}
@@ -74,6 +75,28 @@ func (c *call) add(key, said string) {
 		result.Contents = append(slices.Clip(result.Contents), tool.Content{Kind: tool.KindText, Text: said})
 	}
 	c.outcome.Result = &result
+}
+
+// callTool runs the tool. Connections that one of toolhost's own made in another process go into the log.
+func (c *call) callTool(ctx context.Context) (*tool.Result, error) {
+	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
+	if c.entry.foreign {
+		return result, err
+	}
+	facts := map[string]any(nil)
+	if result != nil {
+		facts = result.Metadata
+	} else if e, ok := errors.AsType[*tool.Error](err); ok {
+		facts = e.Details
+	}
+	if found, ok := facts[network.Key]; ok {
+		delete(facts, network.Key)
+		var list []network.Connection
+		if err := json.Unmarshal(tool.MustMarshal(found), &list); err == nil {
+			network.From(ctx).Include(list)
+		}
+	}
+	return result, err
 }
 
 // connected keeps the network log of the call's processes, and adds refused hosts to the error.

@@ -124,7 +124,7 @@ func (c *call) runIn(ctx context.Context, view View) (*tool.Result, error) {
 		return nil, timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}
 	defer release()
-	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
+	result, err := c.callTool(ctx)
 	if err != nil {
 		return nil, timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}

@@ -399,3 +399,71 @@ func TestBackgroundTasksSayWhatTheyReach(t *testing.T) {
 		assert.NotContains(t, said, token)
 	}
 }
+
+// talking is an MCP server in bash, with a tool that fetches a host's page.
+const talking = `reply() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$1" "$2"; }
+while IFS= read -r line; do
+  id=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' <<<"$line")
+  host=$(sed -n 's/.*"host":"\([a-z.]*\)".*/\1/p' <<<"$line")
+  case $line in
+  *'"method":"initialize"'*)
+    reply "$id" '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+  *'"method":"tools/list"'*)
+    reply "$id" '"result":{"tools":[{"name":"page","inputSchema":{"type":"object","properties":{"host":{"type":"string"}}}}]}' ;;
+  *'"method":"tools/call"'*)
+    page=$(exec 3<>/dev/tcp/$host/80 && printf 'GET / HTTP/1.0\r\nHost: %s\r\n\r\n' $host >&3 && tail -n 1 <&3 2>&1) && failed=false || failed=true
+    reply "$id" '"result":{"content":[{"type":"text","text":"'"$page"'"}],"isError":'$failed'}' ;;
+  *'"id":'*) reply "$id" '"error":{"code":-32601,"message":"unknown"}' ;;
+  esac
+done
+`
+
+// What the processes of a toolset's own commands reach, or are refused, is in the record as for other tools, and not
+// in the result.
+func TestConnectionsOfToolsetsAreKept(t *testing.T) {
+	needsNames(t)
+	dir := t.TempDir()
+	files := fetching(`"deny"`, "a.example", "b.example")
+	files["agent.hcl"] = "sandbox {\n  level = \"full\"\n  network = [\"a.example\"]\n}\n"
+	plant(t, dir, files)
+	env := append(namesLead(t), "XDG_STATE_HOME="+t.TempDir())
+	run := func(args ...string) string {
+		cmd := program(t, dir, args...)
+		cmd.Env = append(cmd.Env, env...)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	for toolset, name := range map[string]string{"cliagent": "run_in_terminal", "ocode": "bash", "agentbench": "run"} {
+		out := run("call", "--yes", "--json", "--toolset", toolset, name, "command=bash fetch.sh")
+		assert.Contains(t, out, "a.example says hello", toolset)
+		assert.NotContains(t, out, `"connections"`, toolset)
+		call := regexp.MustCompile(`(?m)^(\w+) .*fetch`).FindStringSubmatch(run("log"))
+		require.NotNil(t, call)
+		shown := run("show", call[1])
+		assert.Contains(t, shown, "a.example at proxy", toolset)
+		assert.Contains(t, shown, "b.example refused", toolset)
+	}
+}
+
+// What an MCP server's process reaches, or is refused, while it serves a call belongs to that call.
+func TestConnectionsOfServersAreOfTheCall(t *testing.T) {
+	needsNames(t)
+	dir := t.TempDir()
+	plant(t, dir, texts{"server.sh": talking,
+		"agent.hcl": "mcp \"web\" {\n  command = [\"bash\", \"server.sh\"]\n  network = [\"a.example\"]\n}\n"})
+	env := append(namesLead(t), "XDG_STATE_HOME="+t.TempDir())
+	run := func(args ...string) string {
+		cmd := program(t, dir, args...)
+		cmd.Env = append(cmd.Env, env...)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	assert.Contains(t, run("call", "--yes", "page", "host=a.example"), "a.example says hello")
+	assert.Contains(t, run("call", "--yes", "page", "host=b.example"), "The sandbox refused the network to b.example. "+
+		`The user can allow that in agent.hcl: network = ["a.example", "b.example"].`)
+	calls := regexp.MustCompile(`(?m)^(\w+) .*page`).FindAllStringSubmatch(run("log"), -1)
+	require.Len(t, calls, 2)
+	shown := run("show", calls[0][1]) + run("show", calls[1][1])
+	assert.Contains(t, shown, "a.example at proxy")
+	assert.Contains(t, shown, "b.example refused")
+}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -296,9 +297,12 @@ func (p *Project) newManager(cfg *config.Config, protect []string) (*plugins.Man
 		Sensitive:   p.keepPluginSecrets,
 		Shipped:     shippedPlugin,
 		Said:        func(plugin, line string) { p.keepLine(sources.Plugin, plugin, line) },
-		Life:        p.pluginLife,
-		Prepare:     prepare,
-		Denied:      denied,
+		Serving: func(ctx context.Context, plugin string) (done func()) {
+			return p.servingOf(sources.Plugin, plugin).Begin(ctx)
+		},
+		Life:    p.pluginLife,
+		Prepare: prepare,
+		Denied:  denied,
 	}
 	if p.assembly != nil {
 		return p.assembly.manager.Succeed(options), nil

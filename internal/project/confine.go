@@ -252,17 +252,24 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 	return prepare, denied
 }
 
-// networkOf logs refused connections of a process that serves many calls. The call is unknown, so the user
-// decides for the process, by `toolhost approve` or in the console.
+// networkOf logs the connections of a process that serves many calls: those of a single call in progress with it,
+// and the refused ones as lines. Which call wants one is not sure, so the user decides for the process, by
+// `toolhost approve` or in the console.
 func (p *Project) networkOf(kind sources.Kind, name string) *network.Log {
 	return &network.Log{
-		Tell: func(c network.Connection) { p.keepLine(kind, name, "network: "+c.String()) },
+		Serving: p.servingOf(kind, name),
+		Tell:    func(c network.Connection) { p.keepLine(kind, name, "network: "+c.String()) },
 		Ask: func(to string) (string, error) {
 			return p.Host.Connect(context.Background(), host.Connecting{Proposal: host.Proposal{
 				Tool: string(kind) + " " + name, Definition: new(tool.Definition), Params: json.RawMessage(`{}`), Connect: to,
 			}, Approvals: pendingApprovals{p}})
 		},
 	}
+}
+
+func (p *Project) servingOf(kind sources.Kind, name string) *network.Serving {
+	serving, _ := p.serving.LoadOrStore(string(kind)+" "+name, new(network.Serving))
+	return serving.(*network.Serving)
 }
 
 // pluginFiles returns the installed plugin's directory of a program, which a private /tmp would hide if

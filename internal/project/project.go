@@ -98,6 +98,7 @@ type Project struct {
 	granted   atomic.Pointer[[]tool.Permission]
 	session   atomic.Pointer[string] // session of the last call
 	calls     effects.Calls
+	serving   sync.Map // *network.Serving, by the name of a plugin or MCP server
 
 	taskIncludes taskincludes.Reader
 

@@ -43,6 +43,9 @@ func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 		},
 		Trace: traceOf,
 		Said:  func(server, line string) { p.keepLine(sources.Server, server, line) },
+		Serving: func(ctx context.Context, server string) (done func()) {
+			return p.servingOf(sources.Server, server).Begin(ctx)
+		},
 	}
 	if p.assembly != nil && p.assembly.upstream != nil {
 		m.upstream = p.assembly.upstream.Succeed(options)

@@ -81,13 +81,17 @@ type Log struct {
 	Learn bool
 	// Offline is for processes in a view that is only looked at: they reach nothing.
 	Offline bool
+	// Serving, unless nil, are the calls that the process serves. While it serves a single one, the log of that call
+	// gets the connections too.
+	Serving *Serving
 
 	mu          sync.Mutex
 	answers     map[string]*answer // by HOST:PORT
 	asking      sync.Mutex         // one question at a time
 	looked      []string           // names looked up, when learning
 	connections []Connection
-	text        int // bytes of hosts and reasons in connections
+	included    []Connection // see Include
+	text        int          // bytes of hosts and reasons in connections
 	missed      int
 	list        []string // of the last process that had one
 	running     int
@@ -137,7 +141,27 @@ func (l *Log) Connections() (list []Connection, missed int) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.connections), l.missed
+	return slices.Concat(l.connections, l.included), l.missed
+}
+
+// Key is the key in a result's metadata, or in an error's details, for the connections that a tool of toolhost's own
+// made in another process, which has explained the refused ones.
+const Key = "connections"
+
+// Include adds connections of another log, which Explain and Refused leave to it.
+func (l *Log) Include(list []Connection) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.included = append(l.included, list...)
+}
+
+func (l *Log) own() []Connection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.connections)
 }
 
 // notNamed is why a host is refused that the list does not name.
@@ -145,8 +169,7 @@ const notNamed = "the list does not name it"
 
 // Refused returns the hosts refused because the list does not name them, as written in a list.
 func (l *Log) Refused() (hosts []string) {
-	list, _ := l.Connections()
-	return notInList(list)
+	return notInList(l.own())
 }
 
 func notInList(list []Connection) (hosts []string) {
@@ -162,8 +185,7 @@ func notInList(list []Connection) (hosts []string) {
 // Explain says which hosts were refused, with the line of agent.hcl that would allow them, and which could not
 // be reached; "" if none.
 func (l *Log) Explain() string {
-	list, _ := l.Connections()
-	return l.ExplainThose(list...)
+	return l.ExplainThose(l.own()...)
 }
 
 // ExplainThose is Explain for some connections.
@@ -218,6 +240,10 @@ func (l *Log) refused(r Connection) {
 	if !again {
 		l.reportFailed(r)
 	}
+	if call := l.Serving.only(); call != nil {
+		call.takeList(l)
+		call.refused(r)
+	}
 }
 
 // again counts a connection that was refused before.
@@ -240,6 +266,9 @@ func (l *Log) add(c Connection, began time.Time) {
 	l.appendConnection(c)
 	l.mu.Unlock()
 	l.reportFailed(c)
+	if call := l.Serving.only(); call != nil {
+		call.add(c, began)
+	}
 }
 
 func (l *Log) appendConnection(c Connection) {
@@ -257,6 +286,51 @@ func (l *Log) reportFailed(c Connection) {
 	if l.Tell != nil && (c.Refused != "" || c.Failed != "") {
 		l.Tell(c)
 	}
+}
+
+// takeList takes another log's list, for Explain, unless a process of the call had one.
+func (l *Log) takeList(other *Log) {
+	other.mu.Lock()
+	list := other.list
+	other.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.list == nil {
+		l.list = list
+	}
+}
+
+// Serving are the logs of the calls that a process serves now.
+type Serving struct {
+	mu   sync.Mutex
+	logs []*Log
+}
+
+// Begin adds the log of a context's call until done is called.
+func (s *Serving) Begin(ctx context.Context) (done func()) {
+	l := From(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logs = append(s.logs, l)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		i := slices.Index(s.logs, l)
+		s.logs = slices.Delete(s.logs, i, i+1)
+	}
+}
+
+// only returns the log of the single call that is served, or nil.
+func (s *Serving) only() *Log {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.logs) != 1 {
+		return nil
+	}
+	return s.logs[0]
 }
 
 type key struct{}

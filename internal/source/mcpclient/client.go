@@ -67,6 +67,8 @@ type Options struct {
 	OnChange func(name string)
 	// Said, unless nil, is called with each line that a server printed or logged, without secrets.
 	Said func(name, line string)
+	// Serving, unless nil, is called before each call to a server, and done after it.
+	Serving func(ctx context.Context, name string) (done func())
 }
 
 // Spec declares one server. Its JSON form may be passed to another process; durations are in nanoseconds.

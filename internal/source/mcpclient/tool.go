@@ -55,6 +55,9 @@ func (t *remoteTool) Unavailable() *tool.Error {
 
 // Call implements tool.Tool. It connects if necessary.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	if serving := t.server.client.options.Serving; serving != nil {
+		defer serving(ctx, t.server.spec.Name)()
+	}
 	if _, err := t.server.acquire(ctx); err != nil {
 		return nil, err
 	}

@@ -86,6 +86,8 @@ type Options struct {
 	Redact func(string) string
 	// Said, unless nil, is called with each line that a plugin printed or logged, without secrets.
 	Said func(plugin, line string)
+	// Serving, unless nil, is called before each call to a plugin's process, and done after it.
+	Serving func(ctx context.Context, plugin string) (done func())
 	// Life, unless nil, is called with the events of a plugin's process (the Life constants). ctx has the values of
 	// the start's context, and no end. Life must not call the manager.
 	Life func(ctx context.Context, plugin, event string, details map[string]any)

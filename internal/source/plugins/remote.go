@@ -161,6 +161,9 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 		t.plugin.countCall()
 		return own.Call(ctx, t.named(call))
 	}
+	if serving := t.plugin.manager.options.Serving; serving != nil {
+		defer serving(ctx, t.plugin.spec.Name)()
+	}
 	in, err := t.plugin.acquire(ctx)
 	if err != nil {
 		return nil, err

@@ -178,11 +178,14 @@ func (t *work[D, O]) call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	c := Call{Call: call, Definition: t.definition, Started: time.Now()}
 	deps := t.deps
 	watching := watched(ctx, *t.contract.Workspace(&deps), call)
+	var connections *network.Log // nil if the host has one
 	if network.From(ctx) == nil {
-		ctx = network.With(ctx, new(network.Log))
+		connections = new(network.Log)
+		ctx = network.With(ctx, connections)
 	}
 	o, err := t.attempt(effects.With(ctx, watching), c)
 	found := changesOf(watching, call)
+	found.connect(connections)
 	c.Changed = found.files
 	switch {
 	case err == nil:

@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/change"
 	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/run/network"
 	"github.com/toolhost/toolhost/internal/store/effects"
 	"github.com/toolhost/toolhost/internal/store/undo"
 )
@@ -76,6 +77,20 @@ func changesOf(watching *effects.Call, call *tool.Call) changes {
 	return found
 }
 
+// connect adds the connections of the call's processes.
+func (c *changes) connect(log *network.Log) {
+	if log == nil {
+		return
+	}
+	log.Settle()
+	if list, _ := log.Connections(); len(list) > 0 {
+		if c.metadata == nil {
+			c.metadata = make(map[string]any, 1)
+		}
+		c.metadata[network.Key] = list
+	}
+}
+
 func (c changes) on(r *tool.Result) *tool.Result {
 	if len(c.files) > 0 {
 		r.FilesAffected = Merged(r.FilesAffected, c.files)
@@ -99,8 +114,10 @@ func (c changes) in(err error) error {
 	if len(c.files) > 0 {
 		e = e.With("files_affected", c.files)
 	}
-	if note := c.metadata[change.NotKept]; note != nil {
-		e = e.With(change.NotKept, note)
+	for _, key := range []string{change.NotKept, network.Key} {
+		if fact := c.metadata[key]; fact != nil {
+			e = e.With(key, fact)
+		}
 	}
 	return e
 }
