@@ -159,10 +159,11 @@ func readWord(w *syntax.Word) (Word, error) {
 	if glob {
 		word.Pattern = pattern.String()
 	}
+	at := w.Pos() // which a word that begins with an empty alternative no longer has when it is split
 	if syntax.SplitBraces(w) {
 		for _, part := range w.Parts {
 			if _, expands := part.(*syntax.BraceExp); expands {
-				word.Braces = column(w.Pos())
+				word.Braces = column(at)
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func FuzzSplit(f *testing.F) {
 	for _, s := range accepted {
 		f.Add(s)
 	}
-	for _, s := range []string{"a|b", "$(", "`", "<<", "'", "\"\\", "$'a'", "a\\", "\xff"} {
+	for _, s := range []string{"a|b", "$(", "`", "<<", "'", "\"\\", "$'a'", "a\\", "\xff", "{,}", "{,a}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, args string) {

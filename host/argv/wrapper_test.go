@@ -113,6 +113,7 @@ func TestStrictWrapper(t *testing.T) {
 		"unknown long":            {"--zero", "", "--zero of head is not among"},
 		"unknown, near":           {"--lnies=3", "", "did you mean --lines?"},
 		"brace expansion":         {"x src/{a,b}.go", "", "a brace expansion ({a,b}) at column 3"},
+		"empty braces":            {"x {,}", "", "a brace expansion ({a,b}) at column 3"},
 		"brace range":             {"f{1..3}", "", "a brace expansion"},
 		"refused":                 {"-f a.go", "", "is refused here: it never ends"},
 		"refused in a cluster":    {"-qf a.go", "", "it never ends"},
