@@ -139,6 +139,9 @@ func FuzzNearest(f *testing.F) {
 	f.Add([]byte("a\rb\r"), "a b")
 	f.Add([]byte("\xff\xfea\x00"), "\xff")
 	f.Fuzz(func(t *testing.T, data []byte, old string) {
+		if _, err := Decode(data); err != nil {
+			return // binary
+		}
 		lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1
 		for _, n := range nearest(t, data, old, 3) {
 			require.True(t, n.Line >= 1 && n.Line <= lines, fmt.Sprint(n.Line))
