@@ -220,13 +220,7 @@ func TestViewsReachTheList(t *testing.T) {
 		files := fetching(network, "a.example")
 		files["agent.hcl"] += review
 		plant(t, dir, files)
-		env := namesLead(t)
-		run := func(args ...string) string {
-			cmd := program(t, dir, args...)
-			cmd.Env = append(cmd.Env, env...)
-			out, _ := cmd.CombinedOutput()
-			return string(out)
-		}
+		run := runsWithNames(t, dir)
 		out := run("call", "fetch", "--yes")
 		assert.Equal(t, reached, strings.Contains(out, "a.example says hello"), "%s: %s", network, out)
 		out = run("call", "fetch", "--dry-run")
@@ -411,12 +405,25 @@ while IFS= read -r line; do
   *'"method":"tools/list"'*)
     reply "$id" '"result":{"tools":[{"name":"page","inputSchema":{"type":"object","properties":{"host":{"type":"string"}}}}]}' ;;
   *'"method":"tools/call"'*)
-    page=$(exec 3<>/dev/tcp/$host/80 && printf 'GET / HTTP/1.0\r\nHost: %s\r\n\r\n' $host >&3 && tail -n 1 <&3 2>&1) && failed=false || failed=true
+    page=$(exec 3<>/dev/tcp/$host/80 && printf 'GET / HTTP/1.0\r\nHost: %s\r\n\r\n' $host >&3 &&
+      tail -n 1 <&3 2>&1) && failed=false || failed=true
     reply "$id" '"result":{"content":[{"type":"text","text":"'"$page"'"}],"isError":'$failed'}' ;;
   *'"id":'*) reply "$id" '"error":{"code":-32601,"message":"unknown"}' ;;
   esac
 done
 `
+
+// runsWithNames returns a function that runs toolhost in dir where every name leads to namesLead's server.
+func runsWithNames(t *testing.T, dir string) func(args ...string) (output string) {
+	t.Helper()
+	env := append(namesLead(t), "XDG_STATE_HOME="+t.TempDir())
+	return func(args ...string) string {
+		cmd := program(t, dir, args...)
+		cmd.Env = append(cmd.Env, env...)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+}
 
 // What the processes of a toolset's own commands reach, or are refused, is in the record as for other tools, and not
 // in the result.
@@ -426,13 +433,7 @@ func TestConnectionsOfToolsetsAreKept(t *testing.T) {
 	files := fetching(`"deny"`, "a.example", "b.example")
 	files["agent.hcl"] = "sandbox {\n  level = \"full\"\n  network = [\"a.example\"]\n}\n"
 	plant(t, dir, files)
-	env := append(namesLead(t), "XDG_STATE_HOME="+t.TempDir())
-	run := func(args ...string) string {
-		cmd := program(t, dir, args...)
-		cmd.Env = append(cmd.Env, env...)
-		out, _ := cmd.CombinedOutput()
-		return string(out)
-	}
+	run := runsWithNames(t, dir)
 	for toolset, name := range map[string]string{"cliagent": "run_in_terminal", "ocode": "bash", "agentbench": "run"} {
 		out := run("call", "--yes", "--json", "--toolset", toolset, name, "command=bash fetch.sh")
 		assert.Contains(t, out, "a.example says hello", toolset)
@@ -451,13 +452,7 @@ func TestConnectionsOfServersAreOfTheCall(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"server.sh": talking,
 		"agent.hcl": "mcp \"web\" {\n  command = [\"bash\", \"server.sh\"]\n  network = [\"a.example\"]\n}\n"})
-	env := append(namesLead(t), "XDG_STATE_HOME="+t.TempDir())
-	run := func(args ...string) string {
-		cmd := program(t, dir, args...)
-		cmd.Env = append(cmd.Env, env...)
-		out, _ := cmd.CombinedOutput()
-		return string(out)
-	}
+	run := runsWithNames(t, dir)
 	assert.Contains(t, run("call", "--yes", "page", "host=a.example"), "a.example says hello")
 	assert.Contains(t, run("call", "--yes", "page", "host=b.example"), "The sandbox refused the network to b.example. "+
 		`The user can allow that in agent.hcl: network = ["a.example", "b.example"].`)

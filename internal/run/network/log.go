@@ -40,6 +40,8 @@ type Connection struct {
 	// Refused is why it was refused, Failed why it could not be made.
 	Refused string `json:"refused,omitempty"`
 	Failed  string `json:"failed,omitempty"`
+	// Open is set if a plugin or MCP server still had it when the call ended: the counts are not known.
+	Open bool `json:"open,omitempty"`
 	// Times is how often the same was refused, if more than once.
 	Times int `json:"times,omitempty"`
 
@@ -60,6 +62,9 @@ func (c Connection) String() string {
 		return fmt.Sprintf("%s failed: %s%s", host, c.Failed, times)
 	}
 	said := fmt.Sprintf("%s at %s: %d bytes sent, %d received, %gs", host, c.Address, c.Sent, c.Received, c.Seconds)
+	if c.Open {
+		said = fmt.Sprintf("%s at %s: open when the call ended", host, c.Address)
+	}
 	if c.Credential != "" {
 		said += " (with credential " + c.Credential + ")"
 	}
@@ -257,18 +262,50 @@ func (l *Log) again(r Connection) bool {
 	return false
 }
 
+// add logs a connection that has ended.
 func (l *Log) add(c Connection, began time.Time) {
 	if l == nil {
 		return
 	}
+	c = l.keep(c, began)
+	if call := l.Serving.only(); call != nil {
+		call.keep(c, began)
+	}
+}
+
+// opened logs a connection that has been made, for the call that the process serves: it may outlive the call. ended
+// logs its end.
+func (l *Log) opened(c Connection, began time.Time) (ended func(Connection)) {
+	if l == nil {
+		return func(Connection) {}
+	}
+	ended = func(c Connection) { l.keep(c, began) }
+	call := l.Serving.only()
+	if call == nil {
+		return ended
+	}
+	call.mu.Lock()
+	defer call.mu.Unlock()
+	c.Open = true
+	at := len(call.connections)
+	if call.appendConnection(c); len(call.connections) == at {
+		return ended // there are too many
+	}
+	return func(c Connection) {
+		c = l.keep(c, began)
+		call.mu.Lock()
+		defer call.mu.Unlock()
+		call.connections[at] = c
+	}
+}
+
+func (l *Log) keep(c Connection, began time.Time) Connection {
 	c.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	l.mu.Lock()
 	l.appendConnection(c)
 	l.mu.Unlock()
 	l.reportFailed(c)
-	if call := l.Serving.only(); call != nil {
-		call.add(c, began)
-	}
+	return c
 }
 
 func (l *Log) appendConnection(c Connection) {

@@ -30,3 +30,35 @@ func TestRefusalsAreTold(t *testing.T) {
 	assert.Len(t, list, 5)
 	assert.Equal(t, 3, list[0].Times)
 }
+
+// The single call that a process serves has its connections from their beginning, as they may outlive it.
+func TestConnectionsOfTheCallThatIsServed(t *testing.T) {
+	process, calls := &Log{Serving: new(Serving)}, [2]*Log{new(Log), new(Log)}
+	made, began := Connection{Host: "a.example", Port: 80, Address: "192.0.2.1:80"}, time.Now()
+	has := func(l *Log) string {
+		list, _ := l.Connections()
+		said := ""
+		for _, c := range list {
+			said += c.String() + "\n"
+		}
+		return said
+	}
+	first := process.Serving.Begin(With(t.Context(), calls[0]))
+	ended := process.opened(made, began)
+	assert.Equal(t, "a.example at 192.0.2.1:80: open when the call ended\n", has(calls[0]))
+	second := process.Serving.Begin(With(t.Context(), calls[1]))
+	process.opened(made, began)(made)
+	process.refuse("b.example", 80, notNamed)
+	assert.Empty(t, has(calls[1]), "it is not known whose they are")
+	first()
+	process.refuse("c.example", 80, notNamed)
+	second()
+	made.Sent = 7
+	ended(made)
+	assert.Contains(t, has(calls[0]), "7 bytes sent")
+	assert.NotContains(t, has(calls[0]), "open")
+	assert.Contains(t, calls[1].Explain(), "c.example")
+	assert.NotContains(t, calls[1].Explain(), "b.example")
+	list, _ := process.Connections()
+	assert.Len(t, list, 4)
+}

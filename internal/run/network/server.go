@@ -196,10 +196,11 @@ func (s *Server) handle(inside *net.TCPConn, to netip.AddrPort) {
 		reset(inside)
 		return
 	}
+	ended := s.log.opened(c, began)
 	r := relay{inside: inside, outside: outside, name: name, over: s.over}
 	c.Sent, c.Received, err = r.run()
 	if err != nil {
 		c.Refused = err.Error()
 	}
-	s.log.add(c, began)
+	ended(c)
 }

@@ -336,7 +336,7 @@ func (c *Call) End() *Report {
 		after := c.effects.After(ended, unchanged)
 		dropped, err := c.effects.Dropped()
 		if dropped > 0 {
-			c.miss(fmt.Sprintf("what %d of the paths held before: the undo history had no place for it", dropped))
+			c.miss(fmt.Sprintf("what %d of the paths held before: the undo history no longer has it", dropped))
 		}
 		r.Err = errors.Join(after, err)
 	}

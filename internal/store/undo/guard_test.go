@@ -356,6 +356,54 @@ func TestPruneKeepsWhatRuns(t *testing.T) {
 	assert.Empty(t, calls)
 }
 
+// Pruning for size begins beyond a quarter of the store's limit. It drops a call an hour after its last change, before
+// that only beyond the whole limit, and never the newest.
+func TestWhatPruningForSizeDrops(t *testing.T) {
+	const quarter = 100 << 10
+	for name, c := range map[string]struct {
+		sizes [3]int // of the calls' contents, oldest first
+		after time.Duration
+		kept  string
+	}{
+		"within a quarter":               {[3]int{20 << 10, 20 << 10, 20 << 10}, 2 * time.Hour, "abc"},
+		"beyond it, an hour old":         {[3]int{60 << 10, 60 << 10, 10 << 10}, time.Hour, "abc"},
+		"beyond it, older than an hour":  {[3]int{60 << 10, 60 << 10, 10 << 10}, time.Hour + time.Second, "c"},
+		"beyond the whole, recent":       {[3]int{150 << 10, 150 << 10, 50 << 10}, time.Second, "bc"},
+		"the newest alone is beyond all": {[3]int{10 << 10, 10 << 10, 400 << 10}, time.Second, "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+			f := newFixture(t, undo.Options{Now: func() time.Time { return now }, MaxBytes: 4 * quarter})
+			for i, call := range []string{"a", "b", "c"} {
+				if call == "c" {
+					now = now.Add(c.after)
+				}
+				effects := f.store.Effects(undo.Call{Session: "s", ID: call})
+				ended := make(map[string]undo.State)
+				for rest := c.sizes[i]; rest > 0; rest -= 10 << 10 {
+					path := fmt.Sprint(call, "/", rest)
+					f.plant(path, strings.Repeat(call, 10<<10))
+					id, err := effects.Before(path, f.state(path))
+					require.NoError(t, err)
+					ended[id] = undo.State{}
+				}
+				require.NoError(t, os.RemoveAll(filepath.Join(f.dir, call)))
+				require.NoError(t, effects.After(ended, nil))
+				effects.Close()
+			}
+			_, err := f.store.Prune(t.Context())
+			require.NoError(t, err)
+			calls, err := f.store.Calls(t.Context(), undo.Filter{})
+			require.NoError(t, err)
+			kept := ""
+			for _, call := range calls { // newest first
+				kept = call.Call + kept
+			}
+			assert.Equal(t, c.kept, kept)
+		})
+	}
+}
+
 // A call that runs for so long that pruning drops its beginning learns of it.
 func TestDroppedWhileItRan(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
