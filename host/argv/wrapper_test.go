@@ -265,12 +265,12 @@ func TestOpenWrapper(t *testing.T) {
 // names, then --, then paths.
 func FuzzStrictWrapper(f *testing.F) {
 	for _, s := range []string{"-n 5 a", "-qvn5 a b", "--li=3 -- -x", "-5", "--backup=x *", "--files-from ../x",
-		"-\xff", "'' -"} {
+		"-\xff", "'' -", "-S0 --suf=1"} {
 		f.Add(s)
 	}
-	values := []string{"-n", "-c"}
+	values := []string{"-n", "-c", "-S"}
 	options := []string{"-q", "-v", "--quiet", "--silent", "--verbose", "--backup"}
-	valued := []string{"--lines=", "--bytes=", "--files-from=", "--backup="}
+	valued := []string{"--lines=", "--bytes=", "--suffix=", "--files-from=", "--backup="}
 	f.Fuzz(func(t *testing.T, args string) {
 		run, err := head().Resolve(args, world)
 		if err != nil {

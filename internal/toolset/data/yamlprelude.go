@@ -128,7 +128,7 @@ func renamed(text []byte, err error) ([]byte, bool) {
 	}
 	s := newSource(text)
 	start := s.offset(Place{fault.Mark.Line, fault.Mark.Column})
-	for start > 0 && text[start] != '&' && text[start] != '*' {
+	for start > 0 && (start == len(text) || text[start] != '&' && text[start] != '*') {
 		start--
 	}
 	end := start + 1
