@@ -15,6 +15,7 @@ func FuzzURITemplate(f *testing.F) {
 	f.Add("x://{+path}", "a/b")
 	f.Add("x://{a}-{b}", "e\u0301%")
 	f.Add("{", "}")
+	f.Add("{a}{b}", " ")
 	f.Fuzz(func(t *testing.T, template, value string) {
 		parsed, err := argv.ParseURITemplate(template)
 		if err != nil || value == "" {

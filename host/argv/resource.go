@@ -100,9 +100,9 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 		if !closed {
 			return nil, fmt.Errorf("a { has no }")
 		}
-		part := "([^/?#]+)"
+		part := "((?:[^/?#%]|%[[:xdigit:]]{2})+)" // a variable ends before or behind an escape, not in it
 		if plain, ok := strings.CutPrefix(name, "+"); ok {
-			name, part = plain, "(.+)"
+			name, part = plain, "((?:[^%]|%[[:xdigit:]]{2})+)"
 		}
 		if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 			return nil, fmt.Errorf("{%s} is not a valid variable: write {name}, or {+name} for a text with slashes", name)
