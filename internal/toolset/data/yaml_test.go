@@ -283,7 +283,7 @@ func TestMerge(t *testing.T) {
 // FuzzYAML checks that what was read is the same after it is written and read.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"a: [1, {b: c}]\n", "- |\n  x\n- &a b\n- *a\n", "? a\n: b\n", bomb(3),
-		"--- 1\n--- 'x'\n", "a: !!str 1\n<<: {b: 1}\n", "  |\n 00\n! &"} {
+		"--- 1\n--- 'x'\n", "a: !!str 1\n<<: {b: 1}\n", "  |\n 00\n! &", "a: &a[x]"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -138,6 +138,9 @@ func renamed(text []byte, err error) ([]byte, bool) {
 	if end <= start+1 || text[start] != '&' && text[start] != '*' {
 		return nil, false
 	}
-	name := fmt.Appendf(nil, "%cx%x", text[start], text[start+1:end])
-	return bytes.Join([][]byte{text[:start], text[end:]}, name), true
+	name := text[start+1 : end]
+	if name[0] == 'x' && len(bytes.Trim(name[1:], "0123456789abcdef")) == 0 {
+		return nil, false // it was renamed already, and is not what the library refuses
+	}
+	return bytes.Join([][]byte{text[:start], text[end:]}, fmt.Appendf(nil, "%cx%x", text[start], name)), true
 }
