@@ -13,6 +13,8 @@ import (
 const (
 	maxArgs  = 128 << 10 // bytes
 	maxWords = 4096      // after expanding globs
+	// maxBraces is how many unquoted { of a word are looked at: the time grows with the square of their number.
+	maxBraces = 500
 )
 
 // Word is a word of an args text.
@@ -132,10 +134,11 @@ func firstComment(file *syntax.File) *syntax.Comment {
 
 func readWord(w *syntax.Word) (Word, error) {
 	var text, pattern strings.Builder
-	glob := false
+	glob, braces := false, 0
 	for i, part := range w.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
+			braces += strings.Count(part.Value, "{")
 			if i == 0 && strings.HasPrefix(part.Value, "~") {
 				return Word{},
 					refused("a tilde (~)", column(part.Pos()), "Give paths relative to the workspace. "+quoteIt)
@@ -160,7 +163,9 @@ func readWord(w *syntax.Word) (Word, error) {
 		word.Pattern = pattern.String()
 	}
 	at := w.Pos() // which a word that begins with an empty alternative no longer has when it is split
-	if syntax.SplitBraces(w) {
+	if braces > maxBraces {
+		word.Braces = column(at)
+	} else if syntax.SplitBraces(w) {
 		for _, part := range w.Parts {
 			if _, expands := part.(*syntax.BraceExp); expands {
 				word.Braces = column(at)

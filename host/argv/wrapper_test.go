@@ -115,6 +115,7 @@ func TestStrictWrapper(t *testing.T) {
 		"brace expansion":         {"x src/{a,b}.go", "", "a brace expansion ({a,b}) at column 3"},
 		"empty braces":            {"x {,}", "", "a brace expansion ({a,b}) at column 3"},
 		"brace range":             {"f{1..3}", "", "a brace expansion"},
+		"very many braces":        {strings.Repeat("{", 100_000), "", "a brace expansion"},
 		"refused":                 {"-f a.go", "", "is refused here: it never ends"},
 		"refused in a cluster":    {"-qf a.go", "", "it never ends"},
 		"refused, cut short":      {"--fol a.go", "", "it never ends"},

@@ -98,10 +98,11 @@ func (r *patchReader) hunk() (h hunk, err error) {
 	r.at++
 	switch h.header {
 	case addFile:
-		for !r.done() && strings.HasPrefix(r.next(), "+") {
-			h.text += r.next()[1:] + "\n"
-			r.at++
+		var text strings.Builder
+		for ; !r.done() && strings.HasPrefix(r.next(), "+"); r.at++ {
+			text.WriteString(r.next()[1:] + "\n")
 		}
+		h.text = text.String()
 	case updateFile:
 		if err := r.change(&h); err != nil {
 			return h, err
