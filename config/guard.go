@@ -16,6 +16,7 @@ const (
 	maxSize      = 256 << 10
 	maxDepth     = 100    // brackets, templates, heredocs
 	maxOperators = 10_000 // each may deepen the syntax tree by one
+	maxPieces    = 10_000 // of a template; each line, $ and % begins one
 )
 
 type guard struct {
@@ -26,8 +27,11 @@ type guard struct {
 	diag      *hcl.Diagnostic
 }
 
-// frame is an open bracket; loop is set if it began with "for".
-type frame struct{ loop bool }
+// frame is an open bracket or template; loop is set if it began with "for".
+type frame struct {
+	loop   bool
+	pieces int
+}
 
 // checkTokens returns a diagnostic for tokens whose parsing or evaluation could exhaust the machine.
 func (g *guard) checkTokens(tokens hclsyntax.Tokens) *hcl.Diagnostic {
@@ -50,6 +54,12 @@ func (g *guard) token(t *hclsyntax.Token) {
 		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
 		if n := len(g.open); n > 0 {
 			g.open = g.open[:n-1]
+		}
+	case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
+		if n := len(g.open); n > 0 {
+			if g.open[n-1].pieces++; g.open[n-1].pieces > maxPieces {
+				g.refuse(t, "Text too long", "A text may have at most %d lines and signs $ and %%.", maxPieces)
+			}
 		}
 	case hclsyntax.TokenIdent:
 		g.ident(t)

@@ -35,20 +35,20 @@ func hostile() map[string]string {
 		"parentheses":         deep("(", "1", ")", 60_000),
 		"objects":             deep("{a=", "1", "}", 60_000),
 		"calls":               deep("f(", "1", ")", 60_000),
-		"templates":           deep(`"${`, "1", `}"`, 60_000),
+		"templates":           deep(`"${`, "1", `}"`, 50_000),
 		"unclosed templates":  deep(`"${`, "1", "", 60_000),
-		"blocks":              strings.Repeat("a {\n", 60_000) + strings.Repeat("}\n", 60_000),
+		"blocks":              strings.Repeat("a {\n", 40_000) + strings.Repeat("}\n", 40_000),
 		"heredocs":            deep("<<A\n${", "1", "}\nA\n", 20_000),
-		"negations":           deep("!", "true", "", 500_000),
-		"minuses":             deep("-", "1", "", 500_000),
-		"sums":                deep("1+", "1", "", 400_000),
-		"conditionals":        deep("true?1:", "1", "", 100_000),
-		"nested conditionals": deep("true?", "1", ":1", 100_000),
-		"indexes":             deep("", "x", "[y]", 200_000),
-		"splats":              deep("", "x", "[*]", 200_000),
-		"attributes":          deep("", "x", ".a", 300_000),
-		"if directives": "locals {\n  a = \"" + strings.Repeat("%{if true}", 50_000) +
-			strings.Repeat("%{endif}", 50_000) + "\"\n}\n",
+		"negations":           deep("!", "true", "", 250_000),
+		"minuses":             deep("-", "1", "", 250_000),
+		"sums":                deep("1+", "1", "", 120_000),
+		"conditionals":        deep("true?1:", "1", "", 35_000),
+		"nested conditionals": deep("true?", "1", ":1", 35_000),
+		"indexes":             deep("", "x", "[y]", 80_000),
+		"splats":              deep("", "x", "[*]", 80_000),
+		"attributes":          deep("", "x", ".a", 120_000),
+		"if directives": "locals {\n  a = \"" + strings.Repeat("%{if true}", 14_000) +
+			strings.Repeat("%{endif}", 14_000) + "\"\n}\n",
 		"for in for": "locals {\n  l = " + list +
 			"\n  a = [for x in local.l : [for y in local.l : [for z in local.l : x]]]\n}\n",
 		"for in object":       "locals {\n  a = {\n# c\n  for x in [1] : x => [\n  for y in [1] : y] }\n}\n",
@@ -62,13 +62,14 @@ func hostile() map[string]string {
 		"doubling lists":      doubling(`[local.a%[2]d, local.a%[2]d]`),
 		"doubling by concat": "locals {\n  l = [1,1,1,1]\n}\n" +
 			strings.ReplaceAll(doubling(`concat(local.a%[2]d, local.a%[2]d)`), `"xxxxxxxxxxxxxxxx"`, "[1]"),
-		"replace everything": "locals {\n  x = \"" + strings.Repeat("x", 300_000) +
+		"replace everything": "locals {\n  x = \"" + strings.Repeat("x", 250_000) +
 			"\"\n  a = replace(local.x, \"x\", local.x)\n}\n",
 		"wide format":    "locals {\n  a = format(\"%999999999d\", 1)\n}\n",
 		"wide precision": "locals {\n  a = format(\"%.999999999f\", 1)\n}\n",
-		"many lines":     "locals {\n  a = <<A\n" + strings.Repeat("x\n", 500_000) + "A\n}\n",
+		"many lines":     "locals {\n  a = <<A\n" + strings.Repeat("x\n", 120_000) + "A\n}\n",
 		"many lines and more": "locals {\n  a = <<A\n" + strings.Repeat("\n\n${1}", 9_000) +
-			strings.Repeat("x\n", 200_000) + "A\n}\n",
+			strings.Repeat("x\n", 80_000) + "A\n}\n",
+		"many signs":         "locals {\n  a = \"" + strings.Repeat("$ ", 120_000) + "\"\n}\n",
 		"exponent":           "locals {\n  a = \"${1e100000000}\"\n}\n",
 		"negative exponent":  "locals {\n  a = \"x${1e-100000000}\"\n}\n",
 		"exponent in a text": "locals {\n  a = \"x${tonumber(\"1e100000000\")}\"\n}\n",
@@ -92,7 +93,10 @@ func powers(n int) string {
 func TestHostile(t *testing.T) {
 	testneed.NotShort(t, "tries hostile inputs of many sizes")
 	for name, src := range hostile() {
-		t.Run(name, func(t *testing.T) { refused(t, "agent.hcl", src) })
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, name == "too large", len(src) > maxSize, "%d bytes", len(src))
+			refused(t, "agent.hcl", src)
+		})
 	}
 }
 
