@@ -58,7 +58,7 @@ func (g *guard) token(t *hclsyntax.Token) {
 	case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
 		if n := len(g.open); n > 0 {
 			if g.open[n-1].pieces++; g.open[n-1].pieces > maxPieces {
-				g.refuse(t, "Text too long", "A text may have at most %d lines and signs $ and %%.", maxPieces)
+				g.refuse(t, "Text too long", "A text may have at most %d lines and signs $ and %%. Keep a longer one in a file.", maxPieces)
 			}
 		}
 	case hclsyntax.TokenIdent:

@@ -130,6 +130,27 @@ func TestLarge(t *testing.T) {
 	assert.Len(t, cfg.Tools, 300)
 }
 
+// A text has 10,000 lines, and no more; what stands in ${} is not one of its lines.
+func TestLinesOfAText(t *testing.T) {
+	for _, c := range []struct {
+		lines string
+		fits  bool
+	}{
+		{strings.Repeat("x\n", 10_000), true},
+		{strings.Repeat("x\n", 10_001), false},
+		{strings.Repeat("x\n", 9_998) + "x${\"y\"}z\n", true},
+	} {
+		_, diags := Parse("agent.hcl", []byte("locals {\n  a = <<A\n"+c.lines+"A\n}\n"), LoadOptions{Env: noEnv})
+		if c.fits {
+			assert.NoError(t, diags.Err())
+			continue
+		}
+		require.Len(t, diags, 1)
+		assert.Equal(t, "Text too long", diags[0].Summary)
+		assert.Contains(t, diags[0].Detail, "Keep a longer one in a file.")
+	}
+}
+
 func TestManyMistakes(t *testing.T) {
 	_, diags := Parse("agent.hcl", []byte(strings.Repeat("x {}\n", 5000)), LoadOptions{Env: noEnv})
 	require.Len(t, diags, maxDiagnostics+1)

@@ -102,7 +102,7 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 		}
 		part := "((?:[^/?#%]|%[[:xdigit:]]{2})+)" // a variable ends before or behind an escape, not in it
 		if plain, ok := strings.CutPrefix(name, "+"); ok {
-			name, part = plain, "((?:[^%]|%[[:xdigit:]]{2})+)"
+			name, part = plain, `((?:[^%\n]|%[[:xdigit:]]{2})+)`
 		}
 		if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 			return nil, fmt.Errorf("{%s} is not a valid variable: write {name}, or {+name} for a text with slashes", name)

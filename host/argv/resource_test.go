@@ -23,6 +23,9 @@ func TestURITemplate(t *testing.T) {
 		{"x://{a}/y/{b}.json", "x://1/y/2xjson", nil},
 		{"x://plain?q=1", "x://plain?q=1", map[string]string{}},
 		{"note://{id}", "note://%zz", nil},
+		{"x://{a}{b}", "x://%20%20", map[string]string{"a": " ", "b": " "}},
+		{"x://{+a}{b}", "x://a/%2Fc", map[string]string{"a": "a//", "b": "c"}},
+		{"x://{+path}", "x://a\nb", nil},
 		{"note://{id}", "note://e\u0301", map[string]string{"id": "e\u0301"}},
 	} {
 		template, err := argv.ParseURITemplate(tt.template)

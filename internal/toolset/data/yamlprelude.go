@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -139,8 +140,8 @@ func renamed(text []byte, err error) ([]byte, bool) {
 		return nil, false
 	}
 	name := text[start+1 : end]
-	if name[0] == 'x' && len(bytes.Trim(name[1:], "0123456789abcdef")) == 0 {
-		return nil, false // it was renamed already, and is not what the library refuses
+	if !bytes.ContainsFunc(name, func(c rune) bool { return c > unicode.MaxASCII }) {
+		return nil, false // it is not what the library refuses
 	}
 	return bytes.Join([][]byte{text[:start], text[end:]}, fmt.Appendf(nil, "%cx%x", text[start], name)), true
 }
