@@ -15,6 +15,8 @@ import (
 const (
 	maxLine  = 64 << 10
 	maxDepth = 8
+	// maxOpen is the most brackets that are open at once, quoted ones too: the parser's time grows with their square.
+	maxOpen = 500
 )
 
 // line is everything that a command line would run, as far as it can be read.
@@ -112,7 +114,7 @@ func (l *line) read(source string) {
 }
 
 func (l *line) parse(source string, depth int) {
-	if len(source) > maxLine || depth > maxDepth {
+	if len(source) > maxLine || depth > maxDepth || mostOpen(source) > maxOpen {
 		l.cannotRead("it is too long or too deeply nested")
 		return
 	}
@@ -130,6 +132,21 @@ func (l *line) parse(source string, depth int) {
 		return true
 	})
 	l.parseAsPOSIX(file, source, depth)
+}
+
+// mostOpen returns how many brackets are open at once in a text, whatever closes them.
+func mostOpen(source string) (most int) {
+	open := 0
+	for i := range len(source) {
+		switch source[i] {
+		case '(', '[', '{':
+			open++
+			most = max(most, open)
+		case ')', ']', '}':
+			open = max(0, open-1)
+		}
+	}
+	return most
 }
 
 // parseAsPOSIX adds what a shell other than bash would also run: in sh, [[ is an ordinary command and (( two

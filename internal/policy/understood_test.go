@@ -98,6 +98,22 @@ func TestUnreadableLines(t *testing.T) {
 	}
 }
 
+// Brackets are read to a depth; a quoted one counts like any other.
+func TestNestedLines(t *testing.T) {
+	for _, c := range []struct {
+		line     string
+		readable bool
+	}{
+		{strings.Repeat("{ ", 500) + "ls" + strings.Repeat("; }", 500), true},
+		{strings.Repeat("{ ", 501) + "ls" + strings.Repeat("; }", 501), false},
+		{strings.Repeat("echo $(ls); ", 501), true},
+		{"echo ')))' '" + strings.Repeat("[", 500) + "'", true},
+		{"echo ')))' '" + strings.Repeat("[{", 251) + "'", false},
+	} {
+		assert.Equal(t, c.readable, policy.Read(c.line).Unreadable == "", "%.20s…", c.line)
+	}
+}
+
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // If rules are about commands, an unreadable line asks, even if everything else is allowed.
