@@ -125,6 +125,8 @@ func listIndex(step string, length int) (int, bool) {
 	return i, err == nil && i >= 0 && i < length && strconv.Itoa(i) == step
 }
 
-func unescape(step string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(step) }
-
-func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+// The escapes of a JSON pointer.
+var (
+	unescape = strings.NewReplacer("~1", "/", "~0", "~").Replace
+	escape   = strings.NewReplacer("~", "~0", "/", "~1").Replace
+)
