@@ -18,20 +18,23 @@ export CGO_ENABLED ?= 0
 FLAGS := -trimpath -ldflags=-s
 export GOFLAGS := $(strip $(filter-out $(FLAGS),$(shell $(GO) env GOFLAGS)) $(FLAGS))
 
-# build makes the programs side by side, as they are to be installed.
-build:
+# build makes the programs side by side, as they are to be installed; programs leaves out the fleet's.
+.PHONY: programs
+programs:
 	$(GO) build -o $(BIN)/ $(PROGRAMS)
+
+build: programs
 	$(GO) build -C fleet -o ../$(BIN)/ ./cmd/toolhost-hub
 
 # run builds what it shows, and shows it at work in a small project.
 run:
 	@$(GO) run ./examples/demo $(GO) $(BINARY)
 
-# test runs the tests that take minutes on any machine with Go: go test -short.
-# TESTFLAGS are further flags. vet is lint's. Tests wait for a good part of their
+# test runs the tests that take minutes on any machine with Go: go test -short, with the programs that were
+# built. TESTFLAGS are further flags. vet is lint's. Tests wait for a good part of their
 # time: half as many packages again as there are processors run at once.
-test:
-	$(GO) test -short -vet=off -timeout 10m -p $$(( ($$(getconf _NPROCESSORS_ONLN || echo 2) * 3 + 1) / 2 )) $(TESTFLAGS) ./...
+test: programs
+	TOOLHOST_TEST_PROGRAMS=$(abspath $(BIN)) $(GO) test -short -vet=off -timeout 10m -p $$(( ($$(getconf _NPROCESSORS_ONLN || echo 2) * 3 + 1) / 2 )) $(TESTFLAGS) ./...
 
 # verify does all the rest, or STEPS of it: docs/TESTING.md. It takes hours.
 verify:

@@ -15,57 +15,40 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/testbuild"
 	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
-// programs are the child program and the real task, both built from this module, which requires
-// go-task.
-type programs struct{ child, task string }
-
-var built = struct {
-	once sync.Once
-	dir  string
-	programs
-	err error
-}{}
+// programs is the directory of the programs that tests build.
+var programs string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.dir != "" {
-		os.RemoveAll(built.dir)
+	var err error
+	if programs, err = os.MkdirTemp("", "taskfile-test-"); err != nil {
+		panic(err)
 	}
+	code := m.Run()
+	os.RemoveAll(programs)
 	os.Exit(code)
 }
 
-func build(t *testing.T) programs {
-	t.Helper()
-	built.once.Do(func() {
-		built.dir, built.err = os.MkdirTemp("", "taskfile-test-")
-		if built.err != nil {
-			return
-		}
-		built.child, built.err = goBuild(taskfile.BinaryName, "github.com/toolhost/toolhost/cmd/toolhost-task")
-		if built.err != nil {
-			return
-		}
-		if built.task = os.Getenv("TOOLHOST_TASK_BIN"); built.task == "" {
-			built.task, built.err = goBuild("task", "github.com/go-task/task/v3/cmd/task")
-		}
+// child and task return the paths of the child program and of the real task, both built from this
+// module, which requires go-task, when a test first wants them.
+var (
+	child = sync.OnceValues(func() (string, error) {
+		return filepath.Join(programs, taskfile.BinaryName), testbuild.Programs(programs, []string{taskfile.BinaryName})
 	})
-	require.NoError(t, built.err)
-	return built.programs
-}
-
-func goBuild(name, pkg string) (string, error) {
-	path := filepath.Join(built.dir, name)
-	out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
-	if err != nil {
-		err = errors.New(string(out))
-	}
-	return path, err
-}
+	task = sync.OnceValues(func() (string, error) {
+		path := filepath.Join(programs, "task")
+		out, err := exec.Command("go", "build", "-o", path, "github.com/go-task/task/v3/cmd/task").CombinedOutput()
+		if err != nil {
+			err = errors.New(string(out))
+		}
+		return path, err
+	})
+)
 
 type project struct {
 	t       *testing.T
@@ -87,7 +70,7 @@ func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *p
 	ws, err := workspace.Open(dir, workspace.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
-	o := taskfile.Options{Binary: func() (string, error) { return build(t).child, nil }}
+	o := taskfile.Options{Binary: child}
 	for _, c := range change {
 		c(&o)
 	}
@@ -183,13 +166,15 @@ func (p *project) fails(name string, params any) *tool.Error {
 // real runs the real task in the workspace, in the same environment.
 func (p *project) real(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
-	cmd := exec.Command(build(p.t).task,
+	program, err := task()
+	require.NoError(p.t, err)
+	cmd := exec.Command(program,
 		append([]string{"--dir", ".", "--taskfile", ".agent/Taskfile.yml"}, args...)...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "NO_COLOR=1", "PWD="+p.dir)
 	var out, errs outBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		testneed.Missing(p.t, "the real task does not run: "+err.Error())

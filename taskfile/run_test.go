@@ -48,7 +48,12 @@ func TestRunEqualsTask(t *testing.T) {
 }
 
 func taskExe(t *testing.T, s string) string {
-	return strings.NewReplacer(build(t).child, "TASK", build(t).task, "TASK").Replace(s)
+	t.Helper()
+	ours, err := child()
+	require.NoError(t, err)
+	theirs, err := task()
+	require.NoError(t, err)
+	return strings.NewReplacer(ours, "TASK", theirs, "TASK").Replace(s)
 }
 
 func TestRunResult(t *testing.T) {

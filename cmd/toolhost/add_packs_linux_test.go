@@ -158,6 +158,7 @@ func TestPythonFromAFreshClone(t *testing.T) {
 
 // TestNPMWithoutNetworkFailsAtOnce: npm by itself retries for minutes.
 func TestNPMWithoutNetworkFailsAtOnce(t *testing.T) {
+	testneed.NotShort(t, "needs npm")
 	installed(t, "npm", "node")
 	p := larder(t, texts{"package.json": `{"name":"app","version":"1.0.0","scripts":{"x":"y"},"dependencies":{"no-such":"1"}}`}, "npm")
 	p.offline()

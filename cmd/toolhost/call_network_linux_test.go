@@ -194,6 +194,7 @@ func TestAskingOnTheTerminalOfACall(t *testing.T) {
 
 // A tool's hosts are learned from one call, in which the user allows each.
 func TestLearning(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	needsNames(t)
 	for _, network := range []string{`"deny"`, `"allow"`, `["a.example"]`} {
 		dir := t.TempDir()
@@ -235,6 +236,7 @@ func TestViewsReachTheList(t *testing.T) {
 
 // Levels landlock and off cannot enforce a list: a block with one runs nothing.
 func TestListsAreRefusedBelowFull(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Off} {
 		t.Run(string(level), func(t *testing.T) { listsAreRefused(t, level) })
 	}
@@ -288,6 +290,7 @@ func withLevel(cmd *exec.Cmd, level sandbox.Level) *exec.Cmd {
 
 // The hosts that blocks reach are shown before anything runs.
 func TestWhatIsReachedIsSaid(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	dir := t.TempDir()
 	plant(t, dir, fetching(`["a.example", "*.example.org:8443", "ask"]`, "a.example"))
 	plant(t, dir, texts{"agent.hcl": content(t, dir, "agent.hcl") + "tool \"wide\" {\n  description = \"Wide.\"\n  network = \"allow\"\n" +
@@ -310,6 +313,7 @@ func TestWhatIsReachedIsSaid(t *testing.T) {
 // A toolset's own shell reaches the list, by the operator's proxy, which its commands do not see, and
 // reports refused hosts.
 func TestToolsetsSayWhatWasRefused(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	needsNames(t)
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "sandbox {\n  level = \"full\"\n  network = [\"b.example\"]\n}\n"})
@@ -328,6 +332,7 @@ func TestToolsetsSayWhatWasRefused(t *testing.T) {
 
 // A Taskfile command reports refused hosts, even if it succeeds.
 func TestTasksSayWhatWasRefused(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	needsNames(t)
 	for exit, code := range map[string]int{"exit 0": 0, "exit 3": 1} {
 		dir := t.TempDir()
@@ -346,6 +351,7 @@ func TestTasksSayWhatWasRefused(t *testing.T) {
 // A background task's refused hosts are in its output, and its reached hosts are shown with the call
 // that started it.
 func TestBackgroundTasksSayWhatTheyReach(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	needsNames(t)
 	dir := t.TempDir()
 	plant(t, dir, fetching(`"deny"`, "b.example", "a.example"))
@@ -428,6 +434,7 @@ func runsWithNames(t *testing.T, dir string) func(args ...string) (output string
 // What the processes of a toolset's own commands reach, or are refused, is in the record as for other tools, and not
 // in the result.
 func TestConnectionsOfToolsetsAreKept(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	needsNames(t)
 	dir := t.TempDir()
 	files := fetching(`"deny"`, "a.example", "b.example")
@@ -448,6 +455,7 @@ func TestConnectionsOfToolsetsAreKept(t *testing.T) {
 
 // What an MCP server's process reaches, or is refused, while it serves a call belongs to that call.
 func TestConnectionsOfServersAreOfTheCall(t *testing.T) {
+	testneed.NotShort(t, "makes many calls with lists of hosts; internal/run/network has the rules")
 	needsNames(t)
 	dir := t.TempDir()
 	plant(t, dir, texts{"server.sh": talking,

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // The agent, and the list of calls, report a file that a file tool destroyed and that is not kept.
@@ -32,6 +34,7 @@ func TestResultsSayWhatAFileToolLoses(t *testing.T) {
 
 // toolhost call reports it in a pipe and beside a contract's JSON too.
 func TestCallsSayWhatIsNotKept(t *testing.T) {
+	testneed.NotShort(t, "makes many calls")
 	for _, args := range [][]string{{"delete_file", "path=big"}, {"delete_file", "path=big", "--json"},
 		{"write_file", "--toolset", "clemini", "--json", "file_path=big", "content=x"}} {
 		dir := t.TempDir()

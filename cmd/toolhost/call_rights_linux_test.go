@@ -53,6 +53,7 @@ var edits = map[string][]string{
 
 // TestEditsKeepTheAccessList edits a file by each tool, with undo and redo.
 func TestEditsKeepTheAccessList(t *testing.T) {
+	testneed.NotShort(t, "makes many calls")
 	for name, call := range edits {
 		t.Run(name, func(t *testing.T) { requireRights(t, "", call) })
 	}
@@ -144,6 +145,7 @@ $t install claude-code --name two >&2 || echo refused; ls -d ../home/.claude.jso
 
 // TestNewFilesHeedTheUmask makes files and directories by each tool that can.
 func TestNewFilesHeedTheUmask(t *testing.T) {
+	testneed.NotShort(t, "makes many calls")
 	for name, call := range map[string][]string{
 		"write_file":  {"write_file", `{"path":"d/new","content":"x"}`},
 		"append_file": {"append_file", `{"path":"d/new","content":"x"}`},

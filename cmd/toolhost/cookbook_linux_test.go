@@ -101,6 +101,7 @@ func TestCookbookMonorepo(t *testing.T) {
 }
 
 func TestCookbookHTTP(t *testing.T) {
+	testneed.NotShort(t, "one recipe of the cookbook stays")
 	t.Run("web_fetch", func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
 			_ *http.Request) {
@@ -160,6 +161,7 @@ func (p *exampleProject) keeps(secret string, printed ...string) {
 }
 
 func TestCookbookSecrets(t *testing.T) {
+	testneed.NotShort(t, "one recipe of the cookbook stays")
 	needsFull(t)
 	p := kitchen(t, `variable "deploy_key" {`, texts{
 		"scripts/deploy.sh": "echo \"deploying $1 with $DEPLOY_KEY\"\necho \"token: $SLACK_TOKEN, mine: $MY_TOKEN\"\nexit 3\n",

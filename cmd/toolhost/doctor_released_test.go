@@ -87,6 +87,7 @@ func TestAHelperOfAnotherVersionIsRefused(t *testing.T) {
 }
 
 func TestDoctorTellsHowToolhostWasInstalled(t *testing.T) {
+	testneed.NotShort(t, "starts many programs")
 	dir := t.TempDir()
 	self := filepath.Join(dir, "bin", "toolhost")
 	data, err := os.ReadFile(filepath.Join(binaries, "toolhost"))

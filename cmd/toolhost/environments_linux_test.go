@@ -37,6 +37,7 @@ const makingTool = `tool "make" {
 
 // TestEnvironments calls a command where the kernel, or a container, refuses a part of the confinement.
 func TestEnvironments(t *testing.T) {
+	testneed.NotShort(t, "makes environments where system calls are refused")
 	const passing = "the command cannot be confined at this moment: "
 	const none = "no sandbox works here: full: make namespaces: operation not permitted; landlock: "
 	strongest := sandbox.Detect(t.Context()).Strongest
@@ -107,6 +108,7 @@ func TestEnvironments(t *testing.T) {
 // TestWeakerLevelIsSaid reads the warnings if the strongest level does not work: at a client's start,
 // once in the log, in each result, and by doctor.
 func TestWeakerLevelIsSaid(t *testing.T) {
+	testneed.NotShort(t, "needs a level of the sandbox")
 	if !sandbox.On(sandbox.Landlock).Works {
 		testneed.Missing(t, "sandbox level landlock does not work on this machine")
 	}
@@ -156,6 +158,7 @@ func TestWeakerLevelIsSaid(t *testing.T) {
 // TestDoctorTries: doctor finds what calls would meet, although the sandbox works and the plugin's
 // tools are cached.
 func TestDoctorTries(t *testing.T) {
+	testneed.NotShort(t, "starts many programs")
 	if sandbox.Detect(t.Context()).Strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
 	}
@@ -242,6 +245,7 @@ exec "$@"`
 
 // TestHomes calls commands that change a file where changes cannot be kept.
 func TestHomes(t *testing.T) {
+	testneed.NotShort(t, "starts many programs")
 	for name, c := range map[string]struct {
 		home string
 		kept bool

@@ -273,6 +273,7 @@ func TestPluginLife(t *testing.T) {
 // An update that finds another program under the locked version says so, and installs it only after a
 // yes; it shows what the tools now say, and what the lock does not cover.
 func TestUpdateUnderTheSameVersion(t *testing.T) {
+	testneed.NotShort(t, "builds plugins")
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	source := filepath.Join(u.dir, "toolhost-plugin-tell")
@@ -305,6 +306,7 @@ func TestUpdateUnderTheSameVersion(t *testing.T) {
 
 // A failed check is named, and gives exit code 1.
 func TestPluginTest(t *testing.T) {
+	testneed.NotShort(t, "runs the whole conformance kit")
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	testfile.Program(t, filepath.Join(u.dir, "tell"), string(program))
@@ -330,6 +332,7 @@ func TestPluginTest(t *testing.T) {
 
 // A plugin's settings are checked with their lines, and sensitive ones are never shown.
 func TestPluginSettings(t *testing.T) {
+	testneed.NotShort(t, "builds plugins")
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	testfile.Program(t, filepath.Join(u.dir, "tell"), string(program))
@@ -366,6 +369,7 @@ func TestPluginSettings(t *testing.T) {
 
 // A plugin run from a path is locked by its content.
 func TestLockedPath(t *testing.T) {
+	testneed.NotShort(t, "builds plugins")
 	u := newPluginUser(t)
 	program, _ := release(t, "1.0.0")
 	path := filepath.Join(u.dir, "tell")

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/internal/test/oauthtest"
+	"github.com/toolhost/toolhost/internal/test/testbuild"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildAndRun builds both programs, as the README says, and runs the tests with them.
+// buildAndRun runs the tests with the programs.
 func buildAndRun(m *testing.M) (int, error) {
 	dir, err := os.MkdirTemp("", "toolhost-test-")
 	if err != nil {
@@ -40,13 +41,12 @@ func buildAndRun(m *testing.M) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	args := []string{"build", "-o", dir + string(filepath.Separator)}
+	var flags []string
 	if raceEnabled {
-		args = append(args, "-race")
+		flags = []string{"-race"}
 	}
-	cmd := exec.Command("go", append(args, ".", "../toolhost-task", "../toolhost-otel")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("go build: %w\n%s", err, out)
+	if err := testbuild.Programs(dir, []string{"toolhost", "toolhost-task", "toolhost-otel"}, flags...); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
 }

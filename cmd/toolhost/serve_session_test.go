@@ -215,6 +215,7 @@ func TestABrokenMessageDoesNotEndTheServer(t *testing.T) {
 }
 
 func TestAMessageThatIsTooLongIsRefusedAndTheServerGoesOn(t *testing.T) {
+	testneed.NotShort(t, "internal/face/mcpserve has the bound")
 	s := serve(t, t.TempDir())
 	s.send(`{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a",` +
 		`"content":"` + strings.Repeat("x", 9<<20) + `"}}}`)

@@ -220,6 +220,7 @@ func unseen(text string) (found []string) {
 }
 
 func TestAQuestionHidesNothing(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": askAll})
 	a.arm()
@@ -352,6 +353,7 @@ func TestATerminalShowsWhatRuns(t *testing.T) {
 }
 
 func TestOutputMovesNoCursor(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const evil = "\x1b]52;c;ZXZpbA==\a\x1b[2Jhello\r\u202e"
 	a := newArena(t, map[string]string{"evil.txt": evil})

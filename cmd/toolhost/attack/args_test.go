@@ -184,6 +184,7 @@ func TestArgs(t *testing.T) {
 	t.Parallel()
 	for _, s := range []stance{usual(), weakest()} {
 		t.Run(s.String(), func(t *testing.T) {
+			only(t, "command", s)
 			t.Parallel()
 			tryArgs(t, s)
 		})

@@ -46,6 +46,7 @@ func TestAnswersAreBounded(t *testing.T) {
 
 // Another server's answers are bounded too, unless the operator allows more.
 func TestAnswersOfPeersAreBounded(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, limit := range []string{"", "limits {\n  output = \"8MiB\"\n}\n"} {
 		a := newArena(t,
@@ -69,6 +70,7 @@ func TestAnswersOfPeersAreBounded(t *testing.T) {
 
 // Output that the operator allows is not cut: the bound is on errors.
 func TestAnswerBoundControls(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  output = \"8MiB\"\n}\n",
 		"big.txt": strings.Repeat("0123456789abcde\n", 1<<17)})

@@ -40,6 +40,7 @@ func (a *arena) as(env []string, args ...string) *host {
 
 // With a client that passes on only four variables of its own, what the user approved works.
 func TestAClientThatFiltersTheEnvironment(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": greeting})
 	a.arm()

@@ -63,6 +63,7 @@ func TestHostCacheFromCommands(t *testing.T) {
 
 // The same for file tools, in this host process and in others.
 func TestHostCacheFromFileTools(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for toolset, names := range map[string][3]string{"": {"write_file", "read_file", "path"},
 		"cliagent": {"create_file", "read_file", "path"}, "clemini": {"write_file", "read_file", "file_path"}} {

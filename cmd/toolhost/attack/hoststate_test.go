@@ -93,6 +93,7 @@ func TestHostStateFromCommands(t *testing.T) {
 
 // The same for file tools, in this host process and in others.
 func TestHostStateFromFileTools(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for toolset, tool := range map[string]string{"": "write_file", "cliagent": "create_file", "clemini": "write_file"} {
 		for _, there := range []bool{true, false} {

@@ -36,6 +36,7 @@ var fileTools = map[string]string{
 // TestGrantsAreNotLent has a block without a grant try, in every way, to change what one with a grant
 // runs or reads. Files that both may write in the workspace are exempt: see docs/SECURITY.md.
 func TestGrantsAreNotLent(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const config = `tool "strong" {
   description = "Run. Returns: output."

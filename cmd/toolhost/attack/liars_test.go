@@ -122,6 +122,7 @@ func TestLiarsByTheirOwnNames(t *testing.T) {
 
 // A server's texts about its tools are shown unmistakably, and bounded.
 func TestLiarsThatHide(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const hidden = "\x1b\u202e\u200b\U000e0041\r"
 	schema := json.RawMessage(`{"type":"object","properties":{"x":{"type":"string","descr\u0069ption":"` +

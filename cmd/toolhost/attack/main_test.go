@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/test/testbuild"
 	"github.com/toolhost/toolhost/internal/test/testfile"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
@@ -49,9 +50,10 @@ func buildAndRun(m *testing.M) (int, error) {
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", player())); err != nil {
 		return 1, err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task",
-		"../../toolhost-console",
-		"../../../internal/run/sandbox/testdata/probe")
+	if err := testbuild.Programs(dir, []string{"toolhost", "toolhost-task", "toolhost-console"}); err != nil {
+		return 1, err
+	}
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../../../internal/run/sandbox/testdata/probe")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
 	}

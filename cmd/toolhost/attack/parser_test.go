@@ -239,6 +239,7 @@ func TestParsersOfInput(t *testing.T) {
 
 // TestParsersOfPatches gives apply_patch hostile patches.
 func TestParsersOfPatches(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"a.txt": strings.Repeat("same\n", 20000)})
 	a.arm()
@@ -276,6 +277,9 @@ func TestParserControls(t *testing.T) {
 		"nested parentheses": "locals { a = " + strings.Repeat("(", 300000) + " }",
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "nested brackets" {
+				testneed.NotShort(t, "one overflow of the stack is enough")
+			}
 			cmd := exec.Command(self)
 			cmd.Env = testproc.Environment(t.TempDir(), "ATTACK_ROLE=hcl")
 			cmd.Stdin = strings.NewReader(text)

@@ -177,6 +177,7 @@ func samplingServer(t *testing.T) (*arena, *atomic.Int64) {
 
 // A server can spend only little of the operator's model.
 func TestPeersThatAskTheModel(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a, asked := samplingServer(t)
 	onCommandLine(t, a, nil, "",
@@ -334,6 +335,7 @@ func (a *arena) undoInTheWay() {
 
 // What undo cannot keep is not removed.
 func TestFaultsOfWhatCannotBeKept(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, x := range [][3]string{
 		{"delete_file", `{"path":"ok.txt"}`, ""},

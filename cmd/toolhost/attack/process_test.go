@@ -94,6 +94,9 @@ func TestProcesses(t *testing.T) {
 			for _, s := range []stance{usual(), weakest()} {
 				t.Run(face+" "+s.String()+" "+part[0].name, func(t *testing.T) {
 					only(t, face, s)
+					if part[0].name != stubborn[0].name {
+						testneed.NotShort(t, "five processes that stay are enough")
+					}
 					t.Parallel()
 					outlive(t, s, face, part)
 				})

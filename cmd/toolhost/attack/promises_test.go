@@ -130,6 +130,7 @@ func sum(data []byte) string {
 
 // A plugin that takes another tool's name neither disables nor gets it.
 func TestPluginsThatTakeNames(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, name := range []string{"read_file", "head", "todoread", "run_command"} {
 		a := newArena(t, map[string]string{"tools.json": offering("Mine.", name, "own")})

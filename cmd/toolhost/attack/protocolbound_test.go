@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // A protocol error does not repeat all of a request.
 func TestProtocolErrorsAreBounded(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, nil)
 	a.arm()

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/file/workspace"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 type seenSync struct {
@@ -57,6 +58,7 @@ func (w *watcher) syncAll(files []*os.File) error {
 // every new content is written and synced before a name that users know leads
 // to it.
 func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
+	testneed.NotShort(t, "follows the system calls of many writes")
 	const files, atATime = 300, 120
 	change := func(w *workspace.Workspace, dir string) error {
 		changes := []workspace.Change{{Kind: workspace.Create, Path: "created", Data: []byte("new")},
