@@ -60,7 +60,6 @@ func TestListEqualsTask(t *testing.T) {
 func TestListWithIncludes(t *testing.T) {
 	p := newProject(t, "includes")
 	got := p.list()
-	assert.ElementsMatch(t, p.realList(), got.Commands)
 	assert.Equal(t, []string{
 		"own", "another",
 		"zeta:second", "zeta:first",
@@ -68,6 +67,8 @@ func TestListWithIncludes(t *testing.T) {
 		"flat-one",
 	}, got.names())
 	assert.Equal(t, "Successfully listed 9 development commands from .agent/Taskfile.yml.", got.Message)
+	testneed.NotShort(t, "builds task itself")
+	assert.ElementsMatch(t, p.realList(), got.Commands)
 }
 
 func TestListRunsNothing(t *testing.T) {

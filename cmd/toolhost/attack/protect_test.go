@@ -261,7 +261,6 @@ func TestProtectFromFileTools(t *testing.T) {
 // TestProtectIncludedTaskfiles has commands and file tools write to a Taskfile's includes while no
 // block has a grant, so that nothing else protects them.
 func TestProtectIncludedTaskfiles(t *testing.T) {
-	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {
