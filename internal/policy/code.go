@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -80,13 +81,40 @@ func takesCode(options []string, arg string) (found bool, code string) {
 	return false, ""
 }
 
-// mentioned reports whether the program that a command passes to an interpreter names the pattern's words; certain
+// runners are programs that are no wrappers and run a command that is among their arguments: behind one of
+// these words, if there are any. Package danger knows more about them.
+var runners = sync.OnceValue(func() map[string][]string {
+	all := make(map[string][]string)
+	for _, row := range [][2]string{
+		{"npx bunx pipx uvx entr parallel systemd-run xvfb-run firejail torsocks proxychains proxychains4 unbuffer cpulimit", ""},
+		{"caffeinate gtimeout gxargs genv setarch dbus-run-session screen tmux runuser setpriv", ""},
+		{"uv poetry pipenv pdm hatch rye conda mamba doppler op mise devbox", "run exec"},
+		{"bundle npm pnpm yarn direnv rbenv asdf", "exec dlx x"},
+		{"docker podman nerdctl docker-compose podman-compose kubectl oc", "exec run"},
+		{"fd fdfind", "-x -X --exec --exec-batch"},
+	} {
+		for name := range strings.FieldsSeq(row[0]) {
+			all[name] = strings.Fields(row[1])
+		}
+	}
+	return all
+})
+
+func (c *Command) runsArguments() bool {
+	behind, found := runners()[c.Program()]
+	return found && (len(behind) == 0 || slices.ContainsFunc(c.Words, func(w Word) bool { return slices.Contains(behind, w.Text) }))
+}
+
+// mentioned reports whether what a command passes to an interpreter or a runner names the pattern's words; certain
 // is false for code that only the shell knows. It finds only literal names: a program can compose others.
 func (p *pattern) mentioned(c command) (found, certain bool) {
 	exportedCommand := c.exported()
 	texts, piped := exportedCommand.Code()
-	if name := exportedCommand.Program(); strings.HasSuffix(name, "awk") {
+	switch name := exportedCommand.Program(); {
+	case strings.HasSuffix(name, "awk"):
 		texts = exportedCommand.Words[1:]
+	case exportedCommand.runsArguments():
+		texts = append(texts, Word{Text: textOf(c.words[1:])})
 	}
 	for _, text := range texts {
 		words := wordsOfCode(text.Text)

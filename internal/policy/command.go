@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -33,8 +34,19 @@ type line struct {
 	// inputs are what calls read other than a terminal or file. input is that of the call being added.
 	inputs map[*syntax.CallExpr]input
 	input  input
+	// parsed is set if there is code for a shell.
+	parsed bool
 	// unreadable says why the line cannot be read for certain, "" if it can.
 	unreadable string
+}
+
+// hasCode reports whether there is code for a shell or an interpreter, which may name any file.
+func (l *line) hasCode() bool {
+	return l.parsed || l.unreadable != "" || slices.ContainsFunc(l.commands, func(c command) bool {
+		exported := c.exported()
+		texts, piped := exported.Code()
+		return texts != nil || piped
+	})
 }
 
 type input struct {
@@ -77,6 +89,14 @@ func textOf(words []word) string {
 	return strings.Join(texts, " ")
 }
 
+// takeLine sets Shell for a command that is a shell with a line.
+func (r *Request) takeLine() {
+	shells := []string{"sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/sh", "/usr/bin/bash"}
+	if len(r.Argv) == 3 && slices.Contains(shells, r.Argv[0]) && (r.Argv[1] == "-c" || r.Argv[1] == "-lc") {
+		r.Argv, r.Shell = nil, r.Argv[2]
+	}
+}
+
 func (r *Request) line() *line {
 	l := new(line)
 	switch {
@@ -90,6 +110,10 @@ func (r *Request) line() *line {
 		l.read(r.Shell)
 	default:
 		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
+		l.assigns = true
+		l.assigned(name, word{text: r.Variables[name]}, 0)
 	}
 	return l
 }
@@ -114,6 +138,7 @@ func (l *line) read(source string) {
 }
 
 func (l *line) parse(source string, depth int) {
+	l.parsed = true
 	if len(source) > maxLine || depth > maxDepth || mostOpen(source) > maxOpen {
 		l.cannotRead("it is too long or too deeply nested")
 		return

@@ -205,6 +205,30 @@ func TestArgv(t *testing.T) {
 	assert.Equal(t, policy.Allow, p.Decide(policy.Request{Argv: []string{"echo", "$(rm -rf x)"}}).Action)
 }
 
+// A command that is a shell with a line is judged as the line is, and with the variables that the call sets.
+func TestArgvOfAShell(t *testing.T) {
+	rules := commandRules(policy.Allow, "git status", "ls *")
+	rules.Rules = append(rules.Rules, policy.Rule{Name: "rm", Command: "rm -rf", Action: policy.Deny})
+	p, err := policy.New(rules)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		argv      []string
+		variables map[string]string
+		want      policy.Action
+	}{
+		{[]string{"bash", "-c", "git status && ls -l"}, nil, policy.Allow},
+		{[]string{"/bin/sh", "-c", "ls"}, nil, policy.Allow},
+		{[]string{"bash", "-c", "ls; pwd"}, nil, policy.Ask},
+		{[]string{"./bash", "-c", "ls"}, nil, policy.Ask},
+		{[]string{"bash", "--rcfile", "x", "-c", "ls"}, nil, policy.Ask},
+		{[]string{"bash", "-c", "ls"}, map[string]string{"BASH_ENV": "x"}, policy.Ask},
+		{[]string{"git", "status"}, map[string]string{"PAGER": "rm -rf x"}, policy.Deny},
+	} {
+		d := p.Decide(policy.Request{Argv: c.argv, Variables: c.variables})
+		assert.Equal(t, c.want, d.Action, "%q %v\n%s", c.argv, c.variables, d.Explain())
+	}
+}
+
 // If no rule is about commands, an unreadable one does not ask.
 func TestUnreadableWithoutCommandRules(t *testing.T) {
 	p, err := policy.New(policy.Rules{})

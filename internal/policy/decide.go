@@ -25,6 +25,8 @@ type Request struct {
 	// Argv is the command that the call would run without a shell, Shell the line for one. At most one is set.
 	Argv  []string
 	Shell string
+	// Variables are the environment variables that the call sets for it.
+	Variables map[string]string
 	// Host is "HOST:PORT" for a request about a connection of the call's processes, instead of the call.
 	Host string
 	// Places returns the places in the workspace for a text that a tool may take for a path: slash paths relative
@@ -68,6 +70,7 @@ type Match struct {
 
 // Decide decides about a call.
 func (p *Policy) Decide(r Request) Decision {
+	r.takeLine()
 	d := deciding{request: &r, patterns: regexlimit.NewBudget(patternTime)}
 	if p.commands && r.Host == "" {
 		d.line = r.line()

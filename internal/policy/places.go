@@ -26,8 +26,9 @@ func (r *Request) places() (p places) {
 	switch {
 	case r.Shell != "" || r.Places == nil:
 		return places{unknown: true}
-	case r.Argv != nil:
-		for _, word := range r.Argv[min(1, len(r.Argv)):] {
+	case len(r.Argv) > 0:
+		p.unknown = r.line().hasCode()
+		for _, word := range r.Argv[1:] {
 			p.add(r, word)
 			if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
 				p.add(r, value)

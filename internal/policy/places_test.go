@@ -75,6 +75,11 @@ func TestRulesOnPaths(t *testing.T) {
 		{policy.Request{Argv: []string{"cp", "-tsecrets", "a"}}, policy.Deny},
 		{policy.Request{Argv: []string{"head", "README"}, Risk: tool.ReadOnly}, policy.Review},
 		{policy.Request{Shell: "cat docs/a", Tool: "x_file"}, policy.Ask},
+		{policy.Request{Argv: []string{"bash", "-c", "echo x > secrets/k"}}, policy.Ask},
+		{policy.Request{Argv: []string{"/usr/local/bin/bash", "-c", "cat README"}}, policy.Ask},
+		{policy.Request{Argv: []string{"timeout", "5", "sh", "-c", "cat README"}}, policy.Ask},
+		{policy.Request{Argv: []string{"python3", "-c", "print(1)"}}, policy.Ask},
+		{policy.Request{Argv: []string{"bash", "x.sh"}}, policy.Review},
 		{policy.Request{Params: json.RawMessage(`{"path":"."}`), Risk: tool.ReadOnly}, policy.Review},
 	} {
 		c.r.Places = inWorkspace

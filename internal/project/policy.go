@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,12 +93,19 @@ func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
 	if proposal.Connect != "" {
 		return request
 	}
-	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
-		var in struct {
-			Command string `json:"command"` // by convention
+	if slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
+		var in struct { // by convention
+			Command string         `json:"command"`
+			Env     map[string]any `json:"env"`
 		}
 		_ = json.Unmarshal(proposal.Params, &in)
-		request.Shell = in.Command
+		if proposal.Argv == nil {
+			request.Shell = in.Command
+		}
+		request.Variables = make(map[string]string)
+		for name, value := range in.Env {
+			request.Variables[name] = fmt.Sprint(value)
+		}
 	}
 	return request
 }

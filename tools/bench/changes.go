@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,12 +26,13 @@ func (b *suite) churns() (lines []comparison, err error) {
 		return nil, err
 	}
 	root = filepath.Join(root, "churned")
-	store, err := undo.Open(filepath.Join(b.dir, "undo-churned"), undo.Options{})
+	history := filepath.Join(b.dir, "undo-churned")
+	store, err := undo.Open(history, undo.Options{})
 	if err != nil {
 		return nil, err
 	}
-	prepare := func() error {
-		if err := os.RemoveAll(root); err != nil {
+	prepare := func() error { // a full history would be read and pruned in some of the rounds
+		if err := errors.Join(os.RemoveAll(root), os.RemoveAll(history)); err != nil {
 			return err
 		}
 		return makeTree(filepath.Join(root, "files"))
@@ -53,7 +55,7 @@ func (b *suite) churns() (lines []comparison, err error) {
 				policy: sandbox.Settings{Level: level}.Policy(b.work).Prepared()}
 			base := &watchedRun{root: root, argv: c.argv, policy: sandbox.Settings{Level: sandbox.Off}.Policy(b.work).Prepared()}
 			lines = append(lines, comparison{name: fmt.Sprintf("%s, 10,000 files, %s", c.name, level), baseName: "sandbox off",
-				aim: c.aim, rounds: 3, before: prepare, ours: ours.watched,
+				aim: c.aim, rounds: 10, before: prepare, ours: ours.watched,
 				base: func() error { return base.run(context.Background()) }})
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/policy"
 )
 
 // Each rule matches the commands below it with +, and not those with -.
@@ -36,6 +39,30 @@ func TestRulesMatchTheirRows(t *testing.T) {
 		for _, row := range e.settings["-"] {
 			assert.Equal(t, Fine, judgeRow(row).Class, row)
 		}
+	}
+}
+
+// A rule about a command holds behind each runner too.
+func TestRulesHoldBehindRunners(t *testing.T) {
+	p, err := policy.New(policy.Rules{Rules: []policy.Rule{{Name: "rm", Command: "rm -rf", Action: policy.Deny}}})
+	require.NoError(t, err)
+	for _, e := range rules().entries {
+		if e.kind != "runner" || e.settings.has("line") { // whose options hold a line
+			continue
+		}
+		behind := ""
+		for _, key := range []string{"verbs", "inside", "after"} {
+			if words := e.settings[key]; words != nil {
+				behind = " " + words[0]
+			}
+		}
+		for _, name := range e.programs {
+			line := name + behind + " x rm -rf y"
+			assert.Equal(t, policy.Deny, p.Decide(policy.Request{Shell: line}).Action, line)
+		}
+	}
+	for _, line := range []string{"npm run rm", "docker rm -f x", "uv pip install rm", "npx prettier --check ."} {
+		assert.Equal(t, policy.Allow, p.Decide(policy.Request{Shell: line}).Action, line)
 	}
 }
 
