@@ -80,7 +80,7 @@ type execInput struct {
 func (in execInput) line() string { return cmp.Or(in.Cmd, in.Command) }
 
 // argv returns the command for rules about commands.
-func (in execInput) argv() []string { return []string{"bash", "-c", in.line()} }
+func (in execInput) argv() []string { return []string{cmp.Or(in.Shell, "bash"), "-c", in.line()} }
 
 func planExec(_ context.Context, _ hands.Deps, in execInput) (*tool.Plan, error) {
 	return hands.PlanCommand(in.line()), nil
