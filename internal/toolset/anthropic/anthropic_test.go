@@ -162,6 +162,10 @@ func TestEditor(t *testing.T) {
 			After: map[string]string{"two": "0\nx\nx\n3\n"}},
 		{Tool: name, Params: `{"command":"insert","path":"two","insert_line":9,"insert_text":"3\n"}`, Fails: true,
 			Has: []string{"[0, 4]"}},
+		{Tool: name, Params: `{"command":"insert","path":"two","insert_line":4,"new_str":"4"}`, Text: "*",
+			After: map[string]string{"two": "0\nx\nx\n3\n4\n"}},
+		{Tool: name, Params: `{"command":"str_replace","path":"two","old_str":"4\n"}`, Text: "*",
+			After: map[string]string{"two": "0\nx\nx\n3\n"}},
 		{Tool: name, Params: `{"command":"undo_edit","path":"two"}`, Text: "*", Fails: true},
 		{Tool: name, Params: `{"command":"create","path":"../x","file_text":"1"}`, Text: "*", Fails: true},
 		{Tool: name, Params: `{"command":"create","path":"agent.hcl","file_text":"1"}`, Fails: true,
@@ -171,6 +175,31 @@ func TestEditor(t *testing.T) {
 	require.Len(t, r.Contents, 1)
 	assert.Equal(t, tool.KindImage, r.Contents[0].Kind)
 	assert.Equal(t, "image/png", r.Contents[0].MIMEType)
+}
+
+// TestMissingParameters takes the text from the editor of Anthropic's quickstarts.
+func TestMissingParameters(t *testing.T) {
+	b := handstest.New(t, anthropic.New, "f", "precious\n")
+	b.Check(cases{{Tool: "memory", Params: `{"command":"create","path":"/memories/f","file_text":"precious\n"}`, Text: "*"}})
+	for _, c := range []struct{ command, params, missing string }{
+		{"create", ``, "file_text"},
+		{"str_replace", `,"new_str":"x"`, "old_str"},
+		{"insert", `,"insert_text":"x"`, "insert_line"},
+		{"insert", `,"insert_line":1`, "insert_text"},
+	} {
+		text := "Parameter `" + c.missing + "` is required for command: " + c.command
+		rest := `{"command":"` + c.command + `"` + c.params + `,"path":`
+		b.Check(cases{
+			{Tool: "str_replace_based_edit_tool", Params: rest + `"f"}`, Has: []string{text}, Fails: true,
+				After: map[string]string{"f": "precious\n"}},
+			{Tool: "memory", Params: rest + `"/memories/f"}`, Has: []string{text}, Fails: true},
+		})
+	}
+	b.Check(cases{
+		{Tool: "memory", Params: `{"command":"create","path":"/memories/g"}`, Has: []string{"file_text"}, Fails: true},
+		{Tool: "memory", Params: `{"command":"str_replace","path":"/memories/f","old_str":"precious"}`, Has: []string{"new_str"}, Fails: true},
+		{Tool: "memory", Params: `{"command":"view","path":"/memories/f"}`, Has: []string{"1\tprecious"}},
+	})
 }
 
 // The texts are from the memory tool of anthropic-sdk-python.

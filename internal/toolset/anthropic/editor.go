@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -13,27 +14,54 @@ import (
 )
 
 type input struct {
-	Command    string `json:"command"`
-	Path       string `json:"path"`
-	Range      []int  `json:"view_range"`
-	FileText   string `json:"file_text"`
-	OldStr     string `json:"old_str"`
-	NewStr     string `json:"new_str"`
-	InsertLine int    `json:"insert_line"`
-	InsertText string `json:"insert_text"`
-	OldPath    string `json:"old_path"`
-	NewPath    string `json:"new_path"`
+	Command    string  `json:"command"`
+	Path       string  `json:"path"`
+	Range      []int   `json:"view_range"`
+	FileText   *string `json:"file_text"`
+	OldStr     *string `json:"old_str"`
+	NewStr     *string `json:"new_str"`
+	InsertLine *int    `json:"insert_line"`
+	InsertText *string `json:"insert_text"`
+	OldPath    string  `json:"old_path"`
+	NewPath    string  `json:"new_path"`
+}
+
+// check refuses a call that lacks a parameter of its command. Without new_str, str_replace deletes if deletes is set.
+func (in *input) check(deletes bool) error {
+	in.InsertText = cmp.Or(in.InsertText, in.NewStr) // its name in older editors
+	if deletes {
+		in.NewStr = cmp.Or(in.NewStr, new(string))
+	}
+	for _, p := range []struct {
+		command, name string
+		missing       bool
+	}{
+		{"create", "file_text", in.FileText == nil},
+		{"str_replace", "old_str", in.OldStr == nil},
+		{"str_replace", "new_str", in.NewStr == nil},
+		{"insert", "insert_line", in.InsertLine == nil},
+		{"insert", "insert_text", in.InsertText == nil},
+	} {
+		if p.missing && p.command == in.Command {
+			return tool.Errorf(tool.InvalidArgument, "Parameter `%s` is required for command: %s", p.name, p.command).
+				Suggest("Repeat the call with it. An empty text has to be given too.")
+		}
+	}
+	return nil
 }
 
 const maxView = 1 << 20
 
 func runEditor(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (o *hands.Outcome, err error) {
+	if err := in.check(true); err != nil {
+		return nil, err
+	}
 	ws := deps.Workspace
 	switch in.Command {
 	case "view":
 		return in.view(ctx, ws)
 	case "create":
-		o, created, err := hands.Write(ctx, ws, in.Path, in.FileText)
+		o, created, err := hands.Write(ctx, ws, in.Path, *in.FileText)
 		if err != nil {
 			return nil, edited(in.Path, err)
 		}
@@ -48,7 +76,7 @@ func runEditor(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (o 
 		}
 		o.Text = "Successfully replaced text at exactly one location."
 		if in.Command == "insert" {
-			o.Text = fmt.Sprintf("Successfully inserted text after line %d.", in.InsertLine)
+			o.Text = fmt.Sprintf("Successfully inserted text after line %d.", *in.InsertLine)
 		}
 		return o, nil
 	}
@@ -57,9 +85,12 @@ func runEditor(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (o 
 }
 
 func planEditor(ctx context.Context, deps hands.Deps, in input) (*tool.Plan, error) {
+	if err := in.check(true); err != nil {
+		return nil, err
+	}
 	switch in.Command {
 	case "create":
-		return hands.PlanWrite(ctx, deps.Workspace, in.Path, in.FileText)
+		return hands.PlanWrite(ctx, deps.Workspace, in.Path, *in.FileText)
 	case "str_replace", "insert":
 		return hands.PlanChange(ctx, deps.Workspace, in.Path, in.change)
 	}
@@ -69,11 +100,11 @@ func planEditor(ctx context.Context, deps hands.Deps, in input) (*tool.Plan, err
 // change applies str_replace or insert to a text.
 func (in input) change(text string) (string, error) {
 	if in.Command == "insert" {
-		return inserted(text, in.InsertText, in.InsertLine)
+		return inserted(text, *in.InsertText, *in.InsertLine)
 	}
-	switch found := linesOf(text, in.OldStr); len(found) {
+	switch found := linesOf(text, *in.OldStr); len(found) {
 	case 1:
-		return strings.Replace(text, in.OldStr, in.NewStr, 1), nil
+		return strings.Replace(text, *in.OldStr, *in.NewStr, 1), nil
 	case 0:
 		return "", tool.Errorf(tool.NoMatch,
 			"Error: No match found for replacement. Please check your text and try again.").With("said", true)

@@ -28,6 +28,9 @@ func place(name string) (string, error) {
 }
 
 func runMemory(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (*hands.Outcome, error) {
+	if err := in.check(false); err != nil {
+		return nil, err
+	}
 	ws, err := deps.Memories()
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func runMemory(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (*h
 	case "view":
 		return in.recall(ctx, ws, at)
 	case "create":
-		_, err := ws.WriteFile(at, []byte(in.FileText), workspace.WriteOptions{Parents: true, Exclusive: true})
+		_, err := ws.WriteFile(at, []byte(*in.FileText), workspace.WriteOptions{Parents: true, Exclusive: true})
 		if tool.CodeOf(err) == tool.AlreadyExists {
 			return nil, tool.Errorf(tool.AlreadyExists, "File %s already exists", in.Path)
 		}
@@ -141,21 +144,21 @@ func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, err
 		text := string(old)
 		if in.Command == "insert" {
 			var err error
-			then, err = inserted(text, strings.TrimRight(in.InsertText, "\n"), in.InsertLine)
+			then, err = inserted(text, strings.TrimRight(*in.InsertText, "\n"), *in.InsertLine)
 			return []byte(then), err
 		}
-		found := linesOf(text, in.OldStr)
+		found := linesOf(text, *in.OldStr)
 		switch len(found) {
 		case 0:
 			return nil, tool.Errorf(tool.NoMatch, "No replacement was performed, old_str `%s` did not appear verbatim in %s.",
-				in.OldStr, in.Path)
+				*in.OldStr, in.Path)
 		case 1:
 			changed = found[0]
-			then = strings.Replace(text, in.OldStr, in.NewStr, 1)
+			then = strings.Replace(text, *in.OldStr, *in.NewStr, 1)
 			return []byte(then), nil
 		}
 		return nil, tool.Errorf(tool.NotUnique, "No replacement was performed. Multiple occurrences of old_str `%s` in "+
-			"lines: %s. Please ensure it is unique", in.OldStr, listed(found))
+			"lines: %s. Please ensure it is unique", *in.OldStr, listed(found))
 	})
 	if err != nil {
 		return nil, err
