@@ -38,6 +38,13 @@ func noChange(why, suggestion string) error {
 	return &MatchError{Code: err.Code, err: err}
 }
 
+func lacking(what string) error {
+	err := tool.Errorf(tool.Unsupported,
+		"the file is in an 8-bit encoding such as Latin-1, which lacks characters of the %s", what).
+		Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
+	return &MatchError{Code: err.Code, err: err}
+}
+
 func (t *Text) noMatch(old string, want int) error {
 	near := t.Nearest(old, nearestShown)
 	message := "the text does not occur in the file"

@@ -2,6 +2,7 @@ package textedit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -98,10 +99,7 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 		return nil, err
 	}
 	if !t.holds(new, found.latin) {
-		err := tool.Errorf(tool.Unsupported,
-			"the file is in an 8-bit encoding such as Latin-1, which lacks characters of the replacement").
-			Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
-		return nil, &MatchError{Code: err.Code, err: err}
+		return nil, lacking("replacement")
 	}
 	grown := int64(len(t.body)) + int64(len(chosen))*int64(len(new)-len(old)) // approximately
 	if len(new) > len(old) && grown > MaxSize {
@@ -138,6 +136,29 @@ func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, e
 func (t *Text) Append(s string) {
 	s = t.form(t.fit(s, len(t.body)), false)
 	t.setBody(append(t.body[:len(t.body):len(t.body)], s...))
+}
+
+// Lines returns the number of lines, with a last one that has no ending.
+func (t *Text) Lines() int { return len(splitLines(t.body, t.folded().old)) }
+
+// Insert adds s as whole lines after a line, from 0 to Lines, in the encoding of the text and with the endings of the
+// lines there. The text stays as it is if the error, an unsupported, says that its encoding lacks characters of s.
+func (t *Text) Insert(line int, s string) error {
+	if !t.holds(s, false) {
+		return lacking("text")
+	}
+	at := 0
+	for _, before := range splitLines(t.body, t.folded().old)[:line] {
+		at += len(before) + len(lf)
+	}
+	if !strings.HasSuffix(s, lf) {
+		s += lf
+	}
+	if at > len(t.body) { // after a last line without an ending
+		at, s = len(t.body), lf+s
+	}
+	t.setBody(slices.Concat(t.body[:at], []byte(t.form(t.fit(s, at), false)), t.body[at:]))
+	return nil
 }
 
 func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {

@@ -221,3 +221,41 @@ func FuzzReplace(f *testing.F) {
 		}
 	})
 }
+
+func TestInsert(t *testing.T) {
+	le := binary.LittleEndian
+	for name, c := range map[string]struct {
+		data string
+		line int
+		text string
+		want string
+	}{
+		"an empty file":                   {"", 0, "x\r\ny", "x\r\ny\n"},
+		"at the start":                    {"a\nb\n", 0, "x", "x\na\nb\n"},
+		"in the middle":                   {"a\nb\n", 1, "x\ny\n", "a\nx\ny\nb\n"},
+		"at the end":                      {"a\nb\n", 2, "x\n", "a\nb\nx\n"},
+		"after a line without an ending":  {"a\nb", 2, "x", "a\nb\nx\n"},
+		"an empty line":                   {"a\nb", 2, "", "a\nb\n\n"},
+		"CRLF":                            {"a\r\nb\r\n", 1, "x\ny", "a\r\nx\r\ny\r\nb\r\n"},
+		"CRLF at the end without one":     {"a\r\nb", 2, "x", "a\r\nb\r\nx\r\n"},
+		"mixed, the line after decides":   {"a\nb\r\nc\n", 1, "x", "a\nx\r\nb\r\nc\n"},
+		"old Mac endings":                 {"a\rb\r", 1, "x", "a\rx\rb\r"},
+		"a UTF-8 mark stays in front":     {utf8BOM + "a\n", 0, "x", utf8BOM + "x\na\n"},
+		"UTF-16":                          {encode16("a\r\nb", le), 1, "é", encode16("a\r\né\r\nb", le)},
+		"Latin-1":                         {"caf\xe9\n", 1, "ü", "caf\xe9\n\xfc\n"},
+		"Latin-1 without room for a sign": {"caf\xe9\n", 1, "€", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := Decode([]byte(c.data))
+			require.NoError(t, err)
+			err = text.Insert(c.line, c.text)
+			if c.want == "" {
+				assert.Equal(t, tool.Unsupported, tool.CodeOf(err))
+				c.want = c.data
+			} else {
+				require.NoError(t, err)
+			}
+			assert.Equal(t, c.want, string(text.Encode()))
+		})
+	}
+}

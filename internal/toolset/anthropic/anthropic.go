@@ -126,35 +126,3 @@ func numbered(lines []string, first int, format string) string {
 	}
 	return b.String()
 }
-
-// linesOf returns the lines, from 1, at which part starts in text.
-func linesOf(text, part string) (lines []int) {
-	for at := 0; ; {
-		i := strings.Index(text[at:], part)
-		if i < 0 || part == "" {
-			return lines
-		}
-		at += i + len(part)
-		lines = append(lines, 1+strings.Count(text[:at-len(part)], "\n"))
-	}
-}
-
-// inserted inserts text after a line, 0 for the start.
-func inserted(text, what string, line int) (string, error) {
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if line < 0 || line > len(lines) {
-		return "", tool.Errorf(tool.InvalidArgument,
-			"Invalid `insert_line` parameter: %d. It should be within the range [0, %d].", line, len(lines))
-	}
-	before, after := strings.Join(lines[:line], ""), strings.Join(lines[line:], "")
-	if before != "" && !strings.HasSuffix(before, "\n") {
-		before += "\n"
-	}
-	if !strings.HasSuffix(what, "\n") {
-		what += "\n"
-	}
-	return before + what + after, nil
-}

@@ -3,6 +3,7 @@ package anthropic_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,39 @@ func TestEditor(t *testing.T) {
 	require.Len(t, r.Contents, 1)
 	assert.Equal(t, tool.KindImage, r.Contents[0].Kind)
 	assert.Equal(t, "image/png", r.Contents[0].MIMEType)
+}
+
+func TestEndingsAndEncodings(t *testing.T) {
+	const editor = "str_replace_based_edit_tool"
+	b := handstest.New(t, anthropic.New, "crlf", "a\r\nb\r\n", "utf16", "\xff\xfea\x00\n\x00", "latin", "caf\xe9\n",
+		"bom", "\xef\xbb\xbfa\n", "bin", "a\x00b\n", "near", "func main() {\n\treturn 1\n}\n")
+	b.Check(cases{
+		{Tool: "edit", Params: `{"file_path":"crlf","old_string":"a\nb","new_string":"c\nd"}`, Text: "edited crlf (1 replacement(s))",
+			After: map[string]string{"crlf": "c\r\nd\r\n"}},
+		{Tool: editor, Params: `{"command":"str_replace","path":"crlf","old_str":"c\nd","new_str":"e\nf"}`, Text: "*",
+			After: map[string]string{"crlf": "e\r\nf\r\n"}},
+		{Tool: editor, Params: `{"command":"insert","path":"crlf","insert_line":1,"insert_text":"x"}`, Text: "*",
+			After: map[string]string{"crlf": "e\r\nx\r\nf\r\n"}},
+		{Tool: editor, Params: `{"command":"insert","path":"bom","insert_line":0,"insert_text":"x"}`, Text: "*",
+			After: map[string]string{"bom": "\xef\xbb\xbfx\na\n"}},
+		{Tool: "edit", Params: `{"file_path":"utf16","old_string":"a","new_string":"é"}`, Text: "*",
+			After: map[string]string{"utf16": "\xff\xfe\xe9\x00\n\x00"}},
+		{Tool: "edit", Params: `{"file_path":"latin","old_string":"é","new_string":"ü"}`, Text: "*",
+			After: map[string]string{"latin": "caf\xfc\n"}},
+		{Tool: editor, Params: `{"command":"insert","path":"latin","insert_line":0,"insert_text":"€"}`, Fails: true,
+			Has: []string{"lacks characters of the text"}, After: map[string]string{"latin": "caf\xfc\n"}},
+		{Tool: "edit", Params: `{"file_path":"bin","old_string":"b","new_string":"c"}`, Has: []string{"binary"}, Fails: true},
+		{Tool: editor, Params: `{"command":"insert","path":"bin","insert_line":0,"insert_text":"c"}`, Has: []string{"binary"}, Fails: true,
+			After: map[string]string{"bin": "a\x00b\n"}},
+		{Tool: "edit", Params: `{"file_path":"near","old_string":"    return 1","new_string":"x"}`, Fails: true,
+			Has: []string{"edit: old_string not found in near\n", "whitespace only", "\n  2: →return·1\n"}},
+		{Tool: editor, Params: `{"command":"str_replace","path":"near","old_str":"  return 1"}`, Fails: true,
+			Has: []string{"Error: No match found for replacement. Please check your text and try again.\n", "  2: →return·1\n"}},
+		{Tool: "memory", Params: `{"command":"create","path":"/memories/f","file_text":"a\r\nb\r\n"}`, Text: "*"},
+		{Tool: "memory", Params: `{"command":"str_replace","path":"/memories/f","old_str":"a\nb","new_str":"c\nd"}`, Text: "*"},
+		{Tool: "memory", Params: `{"command":"insert","path":"/memories/f","insert_line":1,"insert_text":"x"}`, Text: "*",
+			After: map[string]string{"../" + filepath.Base(b.Root) + "-state/memories/f": "c\r\nx\r\nd\r\n"}},
+	})
 }
 
 // TestMissingParameters takes the text from the editor of Anthropic's quickstarts.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
@@ -98,20 +99,25 @@ func planEditor(ctx context.Context, deps hands.Deps, in input) (*tool.Plan, err
 }
 
 // change applies str_replace or insert to a text.
-func (in input) change(text string) (string, error) {
+func (in input) change(text *textedit.Text) error {
 	if in.Command == "insert" {
-		return inserted(text, *in.InsertText, *in.InsertLine)
+		return in.insert(text, *in.InsertText)
 	}
-	switch found := linesOf(text, *in.OldStr); len(found) {
-	case 1:
-		return strings.Replace(text, *in.OldStr, *in.NewStr, 1), nil
-	case 0:
-		return "", tool.Errorf(tool.NoMatch,
-			"Error: No match found for replacement. Please check your text and try again.").With("said", true)
-	default:
-		return "", tool.Errorf(tool.NotUnique, "Error: Found %d matches for replacement text. Please provide more context "+
-			"to make a unique match.", len(found)).Suggest("They begin in the lines %s.", listed(found)).With("said", true)
+	missing := tool.Errorf(tool.NoMatch, "Error: No match found for replacement. Please check your text and try again.")
+	_, err := hands.Replace(text, *in.OldStr, *in.NewStr, false, missing.With("said", true), func(lines []int) error {
+		return tool.Errorf(tool.NotUnique, "Error: Found %d matches for replacement text. Please provide more context "+
+			"to make a unique match.", len(lines)).Suggest("They begin in the lines %s.", listed(lines)).With("said", true)
+	})
+	return err
+}
+
+// insert adds what after insert_line.
+func (in input) insert(text *textedit.Text, what string) error {
+	if line, last := *in.InsertLine, text.Lines(); line < 0 || line > last {
+		return tool.Errorf(tool.InvalidArgument,
+			"Invalid `insert_line` parameter: %d. It should be within the range [0, %d].", line, last)
 	}
+	return text.Insert(*in.InsertLine, what)
 }
 
 func edited(name string, err error) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/search"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
 	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
@@ -146,16 +147,15 @@ func runEdit(ctx context.Context, deps hands.Deps, _ *tool.Call, in editInput) (
 	return o, nil
 }
 
-func (in editInput) change(count *int) func(string) (string, error) {
-	return func(text string) (string, error) {
-		switch *count = strings.Count(text, in.Old); {
-		case *count == 0:
-			return "", tool.Errorf(tool.NoMatch, "edit: old_string not found in %s", in.Path).With("count", 0)
-		case *count > 1 && !in.All:
-			return "", tool.Errorf(tool.NotUnique, "edit: old_string appears %d times in %s (must be unique)", *count, in.Path).
-				With("count", *count)
-		}
-		return strings.ReplaceAll(text, in.Old, in.New), nil
+func (in editInput) change(count *int) func(*textedit.Text) error {
+	return func(text *textedit.Text) error {
+		missing := tool.Errorf(tool.NoMatch, "edit: old_string not found in %s", in.Path).With("count", 0)
+		lines, err := hands.Replace(text, in.Old, in.New, in.All, missing, func(lines []int) error {
+			return tool.Errorf(tool.NotUnique, "edit: old_string appears %d times in %s (must be unique)", len(lines), in.Path).
+				With("count", len(lines))
+		})
+		*count = len(lines)
+		return err
 	}
 }
 

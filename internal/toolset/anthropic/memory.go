@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
@@ -54,7 +55,7 @@ func runMemory(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (*h
 		}
 		return hands.Say("File created successfully at: " + in.Path), err
 	case "str_replace", "insert":
-		return in.rewrite(ws, at)
+		return in.rewrite(ctx, ws, at)
 	case "delete":
 		if at == "." {
 			return nil, tool.Errorf(tool.InvalidArgument, "Cannot delete the /memories directory itself")
@@ -130,7 +131,7 @@ func (in input) recall(ctx context.Context, ws *workspace.Workspace, at string) 
 	return hands.Say("Here's the content of " + in.Path + " with line numbers:\n" + numbered(lines, first, "%6d\t%s")), nil
 }
 
-func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, error) {
+func (in input) rewrite(ctx context.Context, ws *workspace.Workspace, at string) (*hands.Outcome, error) {
 	info, err := ws.Stat(at)
 	if err != nil {
 		return nil, in.missing()
@@ -139,26 +140,19 @@ func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, err
 		return nil, tool.Errorf(tool.IsDirectory, "The path %s is not a file.", in.Path)
 	}
 	var then string
-	changed := 0
-	err = ws.Update(at, func(old []byte, _ fs.FileInfo) ([]byte, error) {
-		text := string(old)
+	var changed []int
+	_, err = hands.Change(ctx, ws, at, func(text *textedit.Text) (err error) {
 		if in.Command == "insert" {
-			var err error
-			then, err = inserted(text, strings.TrimRight(*in.InsertText, "\n"), *in.InsertLine)
-			return []byte(then), err
+			return in.insert(text, strings.TrimRight(*in.InsertText, "\n"))
 		}
-		found := linesOf(text, *in.OldStr)
-		switch len(found) {
-		case 0:
-			return nil, tool.Errorf(tool.NoMatch, "No replacement was performed, old_str `%s` did not appear verbatim in %s.",
-				*in.OldStr, in.Path)
-		case 1:
-			changed = found[0]
-			then = strings.Replace(text, *in.OldStr, *in.NewStr, 1)
-			return []byte(then), nil
-		}
-		return nil, tool.Errorf(tool.NotUnique, "No replacement was performed. Multiple occurrences of old_str `%s` in "+
-			"lines: %s. Please ensure it is unique", *in.OldStr, listed(found))
+		missing := tool.Errorf(tool.NoMatch, "No replacement was performed, old_str `%s` did not appear verbatim in %s.",
+			*in.OldStr, in.Path)
+		changed, err = hands.Replace(text, *in.OldStr, *in.NewStr, false, missing, func(lines []int) error {
+			return tool.Errorf(tool.NotUnique, "No replacement was performed. Multiple occurrences of old_str `%s` in "+
+				"lines: %s. Please ensure it is unique", *in.OldStr, listed(lines))
+		})
+		then = text.String()
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -167,7 +161,7 @@ func (in input) rewrite(ws *workspace.Workspace, at string) (*hands.Outcome, err
 		return hands.Say("The file " + in.Path + " has been edited."), nil
 	}
 	lines := strings.Split(then, "\n")
-	first, last := max(0, changed-3), min(len(lines), changed+2)
+	first, last := max(0, changed[0]-3), min(len(lines), changed[0]+2)
 	return hands.Say("The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" +
 		numbered(lines[first:last], first+1, "%6d\t%s")), nil
 }

@@ -106,6 +106,25 @@ func TestFiles(t *testing.T) {
 	assert.Equal(t, tool.KindImage, r.Contents[0].Kind)
 }
 
+func TestEndingsAndEncodings(t *testing.T) {
+	b := handstest.New(t, claude.New, "crlf", "a\r\nb\r\n", "utf16", "\xff\xfea\x00\n\x00", "latin", "caf\xe9\n",
+		"bin", "a\x00b\n", "near", "func main() {\n\treturn 1\n}\n")
+	b.Check(cases{
+		{Tool: "Edit", Params: `{"file_path":"crlf","old_string":"a\nb","new_string":"x"}`, Text: "*",
+			After: map[string]string{"crlf": "x\r\n"}},
+		{Tool: "Edit", Params: `{"file_path":"crlf","old_string":"x","new_string":"y\nz"}`, Text: "*",
+			After: map[string]string{"crlf": "y\r\nz\r\n"}},
+		{Tool: "Edit", Params: `{"file_path":"utf16","old_string":"a","new_string":"é"}`, Text: "*",
+			After: map[string]string{"utf16": "\xff\xfe\xe9\x00\n\x00"}},
+		{Tool: "Edit", Params: `{"file_path":"latin","old_string":"é","new_string":"ü"}`, Text: "*",
+			After: map[string]string{"latin": "caf\xfc\n"}},
+		{Tool: "Edit", Params: `{"file_path":"bin","old_string":"b","new_string":"c"}`, Has: []string{"binary"}, Fails: true,
+			After: map[string]string{"bin": "a\x00b\n"}},
+		{Tool: "Edit", Params: `{"file_path":"near","old_string":"    return 1","new_string":"x"}`, Fails: true,
+			Has: []string{"String to replace not found in file.\nString:     return 1\n", "whitespace only", "\n  2: →return·1\n"}},
+	})
+}
+
 func TestSearch(t *testing.T) {
 	b := handstest.New(t, claude.New, "a.go", "one\nfoo\nthree\n", "d/b.go", "foo foo\n", "c.txt", "Foo\n")
 	old := time.Now().Add(-time.Hour)
@@ -181,6 +200,45 @@ func TestNotebook(t *testing.T) {
 	assert.Contains(t, text, "\"source\": [\n    \"3\\n\",\n    \"4\"\n   ]")
 	assert.NotContains(t, text, `"text"`)
 	assert.True(t, strings.HasSuffix(text, " ],\n \"nbformat\": 4\n}\n"), text)
+}
+
+// TestNotebookKeepsTheRest compares files byte for byte: all but the edited cell stays.
+func TestNotebookKeepsTheRest(t *testing.T) {
+	const (
+		one = `{"id":"a","cell_type":"markdown","source":"\u00e9 <b>","metadata":{"n":1.50}}`
+		two = `{ "id": "b", "cell_type": "markdown", "source": [] }`
+	)
+	added := regexp.MustCompile(`"id":\s?"[0-9a-z]{8}"`)
+	for name, c := range map[string]struct{ file, params, want string }{
+		"compact, replaced": {`{"cells":[` + one + `,` + two + `],"x":"\u00e9"}`, `"cell_id":"b","new_source":"<é>"`,
+			`{"cells":[` + one + `,{"id":"b","cell_type":"markdown","source":["<é>"]}],"x":"\u00e9"}`},
+		"deleted first":    {`{"cells":[` + one + ` , ` + two + `] }`, `"cell_id":"a","new_source":"","edit_mode":"delete"`, `{"cells":[` + two + `] }`},
+		"deleted last":     {`{"cells":[` + one + ` , ` + two + ` ]}`, `"cell_id":"b","new_source":"","edit_mode":"delete"`, `{"cells":[` + one + ` ]}`},
+		"deleted the only": {`{"cells":[ ` + one + ` ]}`, `"cell_id":"a","new_source":"","edit_mode":"delete"`, `{"cells":[]}`},
+		"CRLF, a mark, tabs; inserted between": {
+			"\xef\xbb\xbf{\r\n\t\"x\": {\"cells\": 1},\r\n\t\"cells\": [\r\n\t\t" + one + ",\r\n\t\t" + two + "\r\n\t]\r\n}",
+			`"cell_id":"a","new_source":"n","edit_mode":"insert","cell_type":"markdown"`,
+			"\xef\xbb\xbf{\r\n\t\"x\": {\"cells\": 1},\r\n\t\"cells\": [\r\n\t\t" + one + ",\r\n\t\t{\r\n\t\t\t\"id\": \"new\",\r\n" +
+				"\t\t\t\"metadata\": {},\r\n\t\t\t\"cell_type\": \"markdown\",\r\n\t\t\t\"source\": [\r\n\t\t\t\t\"n\"\r\n\t\t\t]\r\n" +
+				"\t\t},\r\n\t\t" + two + "\r\n\t]\r\n}"},
+		"inserted at the end": {"{\n  \"cells\": [\n    " + one + "\n  ]\n}\n",
+			`"cell_id":"a","new_source":"","edit_mode":"insert","cell_type":"markdown"`,
+			"{\n  \"cells\": [\n    " + one + ",\n    {\n      \"id\": \"new\",\n      \"metadata\": {},\n" +
+				"      \"cell_type\": \"markdown\",\n      \"source\": []\n    }\n  ]\n}\n"},
+		"inserted as the only": {"{\n \"cells\": []\n}", `"new_source":"","edit_mode":"insert","cell_type":"markdown"`,
+			"{\n \"cells\": [\n  {\n   \"id\": \"new\",\n   \"metadata\": {},\n   \"cell_type\": \"markdown\",\n   \"source\": []\n  }\n ]\n}"},
+		"compact, inserted at the start": {`{"cells":[` + one + `]}`, `"new_source":"","edit_mode":"insert","cell_type":"markdown"`,
+			`{"cells":[{"id":"new","metadata":{},"cell_type":"markdown","source":[]},` + one + `]}`},
+		"nothing new": {`{"cells":[` + `{"id":"b","cell_type":"markdown","source":["x"]}` + `]}`, `"cell_id":"b","new_source":"x"`,
+			`{"cells":[{"id":"b","cell_type":"markdown","source":["x"]}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := handstest.New(t, claude.New, "n.ipynb", c.file)
+			b.Check(cases{{Tool: "NotebookEdit", Params: `{"notebook_path":"n.ipynb",` + c.params + `}`, Text: "*"}})
+			assert.Equal(t, strings.ReplaceAll(c.want, `"id":"new"`, `"id": "new"`),
+				added.ReplaceAllString(b.Read("n.ipynb"), `"id": "new"`))
+		})
+	}
 }
 
 func TestTodosAndPages(t *testing.T) {

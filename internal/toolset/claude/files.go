@@ -141,22 +141,20 @@ func runEdit(ctx context.Context, deps hands.Deps, call *tool.Call, in editInput
 	return o, nil
 }
 
-func (in editInput) change(text string) (string, error) {
+func (in editInput) change(text *textedit.Text) error {
 	if in.Old == in.New {
-		return "", tool.Errorf(tool.NoChange, "No changes to make: old_string and new_string are exactly the same.")
+		return tool.Errorf(tool.NoChange, "No changes to make: old_string and new_string are exactly the same.")
 	}
 	if in.Old == "" {
-		return "", tool.Errorf(tool.AlreadyExists, "Cannot create new file - file already exists.")
+		return tool.Errorf(tool.AlreadyExists, "Cannot create new file - file already exists.")
 	}
-	switch n := strings.Count(text, in.Old); {
-	case n == 0:
-		return "", tool.Errorf(tool.NoMatch, "String to replace not found in file.\nString: %s", in.Old)
-	case n > 1 && !in.All:
-		return "", tool.Errorf(tool.NotUnique, "Found %d matches of the string to replace, but replace_all is false. To "+
+	missing := tool.Errorf(tool.NoMatch, "String to replace not found in file.\nString: %s", in.Old)
+	_, err := hands.Replace(text, in.Old, in.New, in.All, missing, func(lines []int) error {
+		return tool.Errorf(tool.NotUnique, "Found %d matches of the string to replace, but replace_all is false. To "+
 			"replace all occurrences, set replace_all to true. To replace only one occurrence, please provide more context to "+
-			"uniquely identify the instance.\nString: %s", n, in.Old)
-	}
-	return strings.ReplaceAll(text, in.Old, in.New), nil
+			"uniquely identify the instance.\nString: %s", len(lines), in.Old)
+	})
+	return err
 }
 
 func planEdit(ctx context.Context, deps hands.Deps, in editInput) (*tool.Plan, error) {

@@ -3,11 +3,12 @@ package claude
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/toolset/data"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
@@ -22,21 +23,46 @@ type notebookInput struct {
 	Mode   string `json:"edit_mode"`
 }
 
-func cellsOf(text string) (notebook *data.Object, cells []any, err error) {
+func cellsOf(text string) ([]any, error) {
 	value, err := data.ReadJSON([]byte(text))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	notebook, ok := value.(*data.Object)
-	if ok {
+	if notebook, ok := value.(*data.Object); ok {
 		list, _ := notebook.Get("cells")
-		cells, ok = list.([]any)
+		if cells, ok := list.([]any); ok {
+			return cells, nil
+		}
 	}
-	if !ok {
-		return nil, nil, tool.Errorf(tool.InvalidArgument, "The file is not a notebook.").
-			Suggest("A notebook is a JSON object with cells.")
+	return nil, tool.Errorf(tool.InvalidArgument, "The file is not a notebook.").
+		Suggest("A notebook is a JSON object with cells.")
+}
+
+// span is the place of something in a text.
+type span struct{ from, to int }
+
+// spansOf returns the place of a notebook's list of cells, without its brackets, and that of each cell.
+func spansOf(notebook string) (list span, cells []span, err error) {
+	dec := json.NewDecoder(strings.NewReader(notebook))
+	var value json.RawMessage
+	_, _ = dec.Token() // {
+	for name, _ := dec.Token(); name != "cells"; name, _ = dec.Token() {
+		if err := dec.Decode(&value); err != nil {
+			return list, nil, err
+		}
 	}
-	return notebook, cells, nil
+	_, _ = dec.Token() // [
+	list.from = int(dec.InputOffset())
+	for dec.More() {
+		if err := dec.Decode(&value); err != nil {
+			return list, nil, err
+		}
+		end := int(dec.InputOffset())
+		cells = append(cells, span{end - len(value), end})
+	}
+	_, err = dec.Token() // ]
+	list.to = int(dec.InputOffset()) - len("]")
+	return list, cells, err
 }
 
 // member returns a member of a cell as text; a list of strings is joined.
@@ -71,11 +97,15 @@ func find(cells []any, id string) int {
 }
 
 func readNotebook(deps hands.Deps, name string) (*hands.Outcome, error) {
-	text, _, err := deps.Workspace.ReadFile(name, maxNotebook)
+	file, _, err := deps.Workspace.ReadFile(name, maxNotebook)
 	if err != nil {
 		return nil, missing(name, err)
 	}
-	_, cells, err := cellsOf(string(text))
+	text, err := textedit.Decode(file)
+	if err != nil {
+		return nil, err
+	}
+	cells, err := cellsOf(text.String())
 	if err != nil {
 		return nil, err
 	}
@@ -133,35 +163,77 @@ func (in notebookInput) check() error {
 	return nil
 }
 
-// change edits the cell. Member order and all other cells stay.
-func (in notebookInput) change(text string) (string, error) {
-	notebook, cells, err := cellsOf(text)
+// change edits the cell. All else in the file stays byte for byte.
+func (in notebookInput) change(text *textedit.Text) error {
+	file := text.String()
+	cells, err := cellsOf(file)
 	if err != nil {
-		return "", err
+		return err
+	}
+	list, places, err := spansOf(file)
+	if err != nil {
+		return err
 	}
 	at := find(cells, in.Cell)
 	if at < 0 && in.Cell != "" {
-		return "", tool.Errorf(tool.NoMatch, "Cell with ID %q not found in notebook.", in.Cell)
+		return tool.Errorf(tool.NoMatch, "Cell with ID %q not found in notebook.", in.Cell)
 	}
+	where, put := list, ""
 	switch in.Mode {
 	case "delete":
-		cells = slices.Delete(cells, at, at+1)
+		if at+1 < len(places) {
+			where = span{places[at].from, places[at+1].from}
+		} else if at > 0 {
+			where = span{places[at-1].to, places[at].to}
+		}
 	case "insert":
-		cells = slices.Insert(cells, at+1, any(in.fill(&data.Object{}, true)))
+		outer := indentation(file, strings.IndexByte(file, '"'))
+		inner := outer + strings.TrimPrefix(outer, "\n")
+		if len(places) > 0 {
+			inner = indentation(file, places[min(at+1, len(places)-1)].from)
+		}
+		put, err = written(in.fill(&data.Object{}, true), file, inner)
+		switch {
+		case len(places) == 0:
+			put = inner + put + outer
+		case at+1 < len(places):
+			where, put = span{places[at+1].from, places[at+1].from}, put+","+inner
+		default:
+			where, put = span{places[at].to, places[at].to}, ","+inner+put
+		}
 	default:
 		cell, ok := cells[at].(*data.Object)
 		if !ok {
-			return "", tool.Errorf(tool.InvalidArgument, "Cell with ID %q is not an object.", in.Cell)
+			return tool.Errorf(tool.InvalidArgument, "Cell with ID %q is not an object.", in.Cell)
 		}
-		in.fill(cell, false)
+		where = places[at]
+		put, err = written(in.fill(cell, false), file, indentation(file, where.from))
 	}
-	notebook.Set("cells", cells)
-	indent := " "
-	if rest, ok := strings.CutPrefix(text, "{\n"); ok {
-		indent = rest[:len(rest)-len(strings.TrimLeft(rest, " \t"))]
+	edited := file[:where.from] + put + file[where.to:]
+	if err != nil || edited == file {
+		return err
 	}
-	out, err := data.WriteJSON(notebook, indent)
-	return strings.TrimSuffix(out, "\n") + "\n", err
+	_, err = text.Replace(file, edited, textedit.ReplaceOptions{})
+	return err
+}
+
+// written returns a cell as JSON that is indented as the notebook, or on one line if indent is empty.
+func written(cell *data.Object, notebook, indent string) (string, error) {
+	unit := ""
+	if indent != "" {
+		unit = strings.TrimPrefix(indentation(notebook, strings.IndexByte(notebook, '"')), "\n")
+	}
+	text, err := data.WriteJSON(cell, unit)
+	return strings.ReplaceAll(text, "\n", indent), err
+}
+
+// indentation returns the line break and blanks before an offset in a text, "" for what is not the first in its line.
+func indentation(text string, at int) string {
+	blanks := text[len(strings.TrimRight(text[:at], " \t\r\n")):at]
+	if i := strings.LastIndexByte(blanks, '\n'); i >= 0 {
+		return blanks[i:]
+	}
+	return ""
 }
 
 // fill sets a cell's source and the members that its type needs.

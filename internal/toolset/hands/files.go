@@ -2,12 +2,14 @@ package hands
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
@@ -26,18 +28,53 @@ func Write(ctx context.Context, ws *workspace.Workspace, name, text string) (o *
 	return &Outcome{Outcome: kit.Outcome{Files: []string{rel}}}, created, nil
 }
 
-// Change changes an existing file in one atomic step.
+// Change changes an existing file in one atomic step, and keeps its encoding.
 func Change(
-	ctx context.Context, ws *workspace.Workspace, name string, change func(text string) (string, error),
+	ctx context.Context, ws *workspace.Workspace, name string, change func(*textedit.Text) error,
 ) (*Outcome, error) {
-	o, err := fileedit.Apply(ctx, ws, fileedit.Edit{Path: name, Change: func(old []byte) ([]byte, error) {
-		text, err := change(string(old))
-		return []byte(text), err
-	}})
+	o, err := fileedit.Apply(ctx, ws, edit(name, change))
 	if err != nil {
 		return nil, err
 	}
 	return &Outcome{Outcome: kit.Outcome{Files: o.Files()}}, nil
+}
+
+func edit(name string, change func(*textedit.Text) error) fileedit.Edit {
+	return fileedit.Edit{Path: name, Change: func(old []byte) ([]byte, error) {
+		text, err := textedit.Decode(old)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(text); err != nil {
+			return nil, err
+		}
+		return text.Encode(), nil
+	}}
+}
+
+// Replace replaces old, which occurs once unless all is set, and returns the lines where it was. missing and several
+// are the vendor's errors; missing gets the closest lines.
+func Replace(
+	text *textedit.Text, old, new string, all bool, missing *tool.Error, several func(lines []int) error,
+) ([]int, error) {
+	options := textedit.ReplaceOptions{Which: textedit.Exactly}
+	if all {
+		options.Which = textedit.All
+	}
+	done, err := text.Replace(old, new, options)
+	var miss *textedit.MatchError
+	switch {
+	case err == nil:
+		return done.Lines, nil
+	case !errors.As(err, &miss):
+	case miss.Code == tool.NotUnique:
+		return nil, several(miss.Lines)
+	case miss.Code == tool.NoMatch && len(miss.Nearest) > 0:
+		return nil, missing.Suggest("%s\n%s", textedit.Explain(miss.Nearest), textedit.MissSuggestion(miss.Nearest))
+	case miss.Code == tool.NoMatch:
+		return nil, missing
+	}
+	return nil, err
 }
 
 // PlanWrite returns what Write would do.
@@ -53,12 +90,9 @@ func PlanWrite(ctx context.Context, ws *workspace.Workspace, name, text string) 
 
 // PlanChange returns what Change would do.
 func PlanChange(
-	ctx context.Context, ws *workspace.Workspace, name string, change func(text string) (string, error),
+	ctx context.Context, ws *workspace.Workspace, name string, change func(*textedit.Text) error,
 ) (*tool.Plan, error) {
-	o, err := fileedit.Preview(ctx, ws, fileedit.Edit{Path: name, Change: func(old []byte) ([]byte, error) {
-		text, err := change(string(old))
-		return []byte(text), err
-	}})
+	o, err := fileedit.Preview(ctx, ws, edit(name, change))
 	if err != nil {
 		return nil, err
 	}
