@@ -2,8 +2,10 @@ package anthropic_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +197,9 @@ func TestEndingsAndEncodings(t *testing.T) {
 			After: map[string]string{"utf16": "\xff\xfe\xe9\x00\n\x00"}},
 		{Tool: "edit", Params: `{"file_path":"latin","old_string":"é","new_string":"ü"}`, Text: "*",
 			After: map[string]string{"latin": "caf\xfc\n"}},
+		{Tool: "read", Params: `{"file_path":"utf16"}`, Text: "é\n"},
+		{Tool: "read", Params: `{"file_path":"latin"}`, Text: "cafü\n"},
+		{Tool: editor, Params: `{"command":"view","path":"utf16"}`, Text: "1: é"},
 		{Tool: editor, Params: `{"command":"insert","path":"latin","insert_line":0,"insert_text":"€"}`, Fails: true,
 			Has: []string{"lacks characters of the text"}, After: map[string]string{"latin": "caf\xfc\n"}},
 		{Tool: "edit", Params: `{"file_path":"bin","old_string":"b","new_string":"c"}`, Has: []string{"binary"}, Fails: true},
@@ -208,6 +213,45 @@ func TestEndingsAndEncodings(t *testing.T) {
 		{Tool: "memory", Params: `{"command":"str_replace","path":"/memories/f","old_str":"a\nb","new_str":"c\nd"}`, Text: "*"},
 		{Tool: "memory", Params: `{"command":"insert","path":"/memories/f","insert_line":1,"insert_text":"x"}`, Text: "*",
 			After: map[string]string{"../" + filepath.Base(b.Root) + "-state/memories/f": "c\r\nx\r\nd\r\n"}},
+	})
+}
+
+func TestLargeFiles(t *testing.T) {
+	const editor = "str_replace_based_edit_tool"
+	big := strings.Repeat(strings.Repeat("x", 99)+"\n", 20_000)
+	b := handstest.New(t, anthropic.New, "big", big, "one", strings.Repeat("x", 1<<20+7)+"\nnext\n", "empty", "")
+	b.Check(cases{
+		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[19999,20001]}`,
+			Text: "19999: " + big[:99] + "\n20000: " + big[:99]},
+		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[0,1]}`, Has: []string{"has 20000 lines"}, Fails: true},
+		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[20001,-1]}`, Has: []string{"has 20000 lines"}, Fails: true},
+		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[2,1]}`, Has: []string{"has 20000 lines"}, Fails: true},
+		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[1,15000]}`,
+			Has: []string{" more lines follow; view on with view_range [", ", 15000]]"}},
+		{Tool: editor, Params: `{"command":"view","path":"one"}`, Has: []string{"x [... 7 more bytes in this line]\n" +
+			"[1 more lines follow; view on with view_range [2, -1]]"}},
+		{Tool: editor, Params: `{"command":"view","path":"empty"}`, Text: "1: "},
+	})
+	var shown []string
+	for at := "1"; at != ""; {
+		text := b.Call(t.Context(), editor, `{"command":"view","path":"big","view_range":[`+at+`,-1]}`).Text()
+		page, note, _ := strings.Cut(text, "\n[")
+		_, at, _ = strings.Cut(note, "view_range [")
+		at, _, _ = strings.Cut(at, ",")
+		shown = append(shown, page)
+	}
+	assert.Len(t, shown, 3)
+	assert.Equal(t, big, regexp.MustCompile(`(?m)^\d+: `).ReplaceAllString(strings.Join(shown, "\n")+"\n", ""))
+}
+
+func TestGlobSaysWhatIsLeftOut(t *testing.T) {
+	b := handstest.New(t, anthropic.New)
+	for i := range 203 {
+		testfile.Write(t, b.Path(fmt.Sprintf("f%d", i)), "")
+	}
+	b.Check(cases{
+		{Tool: "glob", Params: `{"pattern":"f*"}`, Has: []string{"\n[3 more paths match; name them by a narrower pattern or path]"}},
+		{Tool: "glob", Params: `{"pattern":"f1?"}`, Hasnt: []string{"more paths"}, Text: "*"},
 	})
 }
 

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/lines"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
@@ -51,7 +53,7 @@ func (in *input) check(deletes bool) error {
 	return nil
 }
 
-const maxView = 1 << 20
+const maxView = 1 << 20 // bytes
 
 func runEditor(ctx context.Context, deps hands.Deps, _ *tool.Call, in input) (o *hands.Outcome, err error) {
 	if err := in.check(true); err != nil {
@@ -150,35 +152,56 @@ func (in input) view(ctx context.Context, ws *workspace.Workspace) (*hands.Outco
 	if image, err := hands.Image(ws, in.Path); err != nil || image != nil {
 		return image, err
 	}
-	data, _, err := ws.ReadFile(in.Path, maxView)
+	f, err := ws.Open(in.Path)
 	if err != nil {
 		return nil, edited(in.Path, err)
 	}
-	lines, first, err := in.lines(string(data))
-	if err != nil {
-		return nil, err
-	}
-	return hands.Say(numbered(lines, first, "%d: %s")), nil
+	defer f.Close()
+	return in.lines(ctx, f)
 }
 
-// lines returns the requested lines of a text and the number of the first.
-func (in input) lines(text string) (lines []string, first int, err error) {
-	lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(in.Range) == 0 {
-		return lines, 1, nil
+// lines shows the requested lines of a file, maxView bytes at most.
+func (in input) lines(ctx context.Context, file io.Reader) (*hands.Outcome, error) {
+	first, last := 1, -1
+	if len(in.Range) == 2 {
+		first, last = in.Range[0], in.Range[1]
+	} else if len(in.Range) != 0 {
+		return nil, tool.Errorf(tool.InvalidArgument, "Error: view_range must be [start_line, end_line]")
 	}
-	if len(in.Range) != 2 {
-		return nil, 0, tool.Errorf(tool.InvalidArgument, "Error: view_range must be [start_line, end_line]")
+	_, whole, err := lines.Open(file)
+	if err != nil {
+		return nil, edited(in.Path, err)
 	}
-	first, last := in.Range[0], in.Range[1]
-	if last == -1 {
-		last = len(lines)
+	var text strings.Builder
+	total, next := 0, 0 // next is the first line that there is no room for
+	err = lines.While(ctx, whole, maxView, func(l lines.Line) bool {
+		total = l.Number
+		if next == 0 && first > 0 && total >= first && (last < 0 || total <= last) {
+			line := fmt.Sprintf("%d: %s\n", total, l.Shown(maxView))
+			if text.Len() > 0 && text.Len()+len(line) > maxView {
+				next = total
+			} else {
+				text.WriteString(line)
+			}
+		}
+		return total != last || text.Len() == 0
+	})
+	total = max(total, 1)
+	switch {
+	case err != nil:
+		return nil, edited(in.Path, err)
+	case first < 1 || first > total || last != -1 && last < first:
+		return nil, tool.Errorf(tool.InvalidArgument, "Error: Invalid view_range [%d, %d]: the file has %d lines",
+			first, last, total).Suggest("Lines count from 1, and an end of -1 is the last line.")
+	case text.Len() == 0:
+		return hands.Say("1: "), nil
 	}
-	if first < 1 || first > len(lines) || last < first {
-		return nil, 0, tool.Errorf(tool.InvalidArgument, "Error: Invalid view_range [%d, %d]: the file has %d lines",
-			in.Range[0], in.Range[1], len(lines)).Suggest("Lines count from 1, and an end of -1 is the last line.")
+	out := hands.Say(strings.TrimSuffix(text.String(), "\n"))
+	if next > 0 {
+		out.Text += fmt.Sprintf("\n[%d more lines follow; view on with view_range [%d, %d]]", total-next+1, next, last)
+		out.Truncated = true
 	}
-	return lines[first-1 : min(last, len(lines))], first, nil
+	return out, nil
 }
 
 // levels lists a directory two levels deep, without hidden names and node_modules. margin precedes

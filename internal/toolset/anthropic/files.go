@@ -44,14 +44,10 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 	case len(in.Range) == 0 && info.Size() > maxFile:
 		return nil, tool.Errorf(tool.TooLarge, "read: %s is %d bytes, exceeds %d-byte limit. Use the view_range parameter "+
 			"to read specific line ranges, e.g. view_range: [1, 500].", in.Path, info.Size(), maxFile)
-	case len(in.Range) == 2:
-		return in.part(ctx, deps)
+	case len(in.Range) == 0:
+		in.Range = []int{1, 0}
 	}
-	data, _, err := deps.Workspace.ReadFile(in.Path, maxFile)
-	if err != nil {
-		return nil, fileError("read", in.Path, err)
-	}
-	return hands.Say(string(data)), nil
+	return in.part(ctx, deps)
 }
 
 // part reads the requested lines of a file of any size.
@@ -62,18 +58,22 @@ func (in readInput) part(ctx context.Context, deps hands.Deps) (*hands.Outcome, 
 		return nil, fileError("read", in.Path, err)
 	}
 	defer f.Close()
+	_, whole, err := lines.Open(f)
+	if err != nil {
+		return nil, fileError("read", in.Path, err)
+	}
 	var text strings.Builder
 	long := false
-	err = lines.Each(ctx, f, maxFile+1, func(l lines.Line) {
-		if l.Number < first || last > 0 && l.Number > last || long {
-			return
+	err = lines.While(ctx, whole, maxFile+1, func(l lines.Line) bool {
+		if l.Number < first || last > 0 && l.Number > last {
+			return l.Number < first
 		}
-		if text.Len()+l.Size > maxFile+1 {
-			long = true
-			return
+		if long = text.Len()+l.Size > maxFile+1; long {
+			return false
 		}
-		text.Write(l.Content())
+		text.WriteString(lines.Shown(l.Content()))
 		text.WriteString("\r\n"[2-l.Ending:])
+		return l.Number != last
 	})
 	switch {
 	case err != nil:
@@ -186,7 +186,12 @@ func runGlob(ctx context.Context, deps hands.Deps, _ *tool.Call, in globInput) (
 		return hands.Say("no matches"), nil
 	}
 	shown := found[:min(len(found), maxPaths)]
-	return &hands.Outcome{Text: strings.Join(shown, "\n"), Outcome: kit.Outcome{Truncated: len(shown) < len(found)}}, nil
+	out := hands.Say(strings.Join(shown, "\n"))
+	if left := len(found) - len(shown); left > 0 {
+		out.Text += fmt.Sprintf("\n[%d more paths match; name them by a narrower pattern or path]", left)
+		out.Truncated = true
+	}
+	return out, nil
 }
 
 func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in globInput) (*hands.Outcome, error) {

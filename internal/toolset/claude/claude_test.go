@@ -2,10 +2,12 @@ package claude_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -116,12 +118,47 @@ func TestEndingsAndEncodings(t *testing.T) {
 			After: map[string]string{"crlf": "y\r\nz\r\n"}},
 		{Tool: "Edit", Params: `{"file_path":"utf16","old_string":"a","new_string":"é"}`, Text: "*",
 			After: map[string]string{"utf16": "\xff\xfe\xe9\x00\n\x00"}},
+		{Tool: "Read", Params: `{"file_path":"latin"}`, Text: "     1→café"},
 		{Tool: "Edit", Params: `{"file_path":"latin","old_string":"é","new_string":"ü"}`, Text: "*",
 			After: map[string]string{"latin": "caf\xfc\n"}},
 		{Tool: "Edit", Params: `{"file_path":"bin","old_string":"b","new_string":"c"}`, Has: []string{"binary"}, Fails: true,
 			After: map[string]string{"bin": "a\x00b\n"}},
 		{Tool: "Edit", Params: `{"file_path":"near","old_string":"    return 1","new_string":"x"}`, Fails: true,
 			Has: []string{"String to replace not found in file.\nString:     return 1\n", "whitespace only", "\n  2: →return·1\n"}},
+	})
+}
+
+// TestPages reads and searches on as the results say, and gets all lines.
+func TestPages(t *testing.T) {
+	line := strings.Repeat("x", 300)
+	b := handstest.New(t, claude.New, "big", strings.Repeat(line+"\n", 2000), "wide", strings.Repeat("x", 5000)+"\nb\nc\n")
+	for _, c := range []struct{ tool, params, mark string }{
+		{"Read", `{"file_path":"big","limit":5000,"offset":%d}`, "read on with offset "},
+		{"Grep", `{"pattern":"x","path":"big","output_mode":"content","head_limit":0,"offset":%d}`, "search on with offset "},
+	} {
+		var pages []int
+		for at, all := 0, 0; all < 2000; {
+			text := b.Call(t.Context(), c.tool, fmt.Sprintf(c.params, at)).Text()
+			n := strings.Count(text, line)
+			all += n
+			pages = append(pages, n)
+			_, next, more := strings.Cut(text, c.mark)
+			if c.tool == "Grep" && more {
+				assert.Contains(t, text, fmt.Sprintf("[Showing results with pagination = limit: %d, offset: %d]\n"+
+					"[%d more results follow;", n, at, 2000-all))
+			}
+			if !assert.Equal(t, all < 2000, more, text[max(0, len(text)-200):]) || !more {
+				break
+			}
+			at, _ = strconv.Atoi(next[:strings.IndexByte(next, ']')])
+			assert.Equal(t, all, at-map[string]int{"Read": 1}[c.tool])
+		}
+		assert.Greater(t, len(pages), 1, c.tool)
+	}
+	b.Check(cases{
+		{Tool: "Read", Params: `{"file_path":"wide"}`, Text: "     1→" + strings.Repeat("x", 2000) +
+			" [... 3000 more bytes in this line]\n     2→b\n     3→c"},
+		{Tool: "Read", Params: `{"file_path":"wide","offset":2,"limit":1}`, Text: "     2→b"},
 	})
 }
 

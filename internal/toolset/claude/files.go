@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/internal/file/search"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/lines"
-	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 	"github.com/toolhost/toolhost/internal/toolset/kit"
 )
@@ -62,12 +61,13 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 	}
 	var text strings.Builder
 	total, shown := 0, 0
-	err = lines.Each(ctx, whole, maxLine+len("\r\n"), func(l lines.Line) {
+	err = lines.While(ctx, whole, maxLine+len("\r\n"), func(l lines.Line) bool {
 		if total = l.Number; total < first || shown >= limit || text.Len() > maxRead {
-			return
+			return true
 		}
 		shown++
-		fmt.Fprintf(&text, "%6d→%s\n", l.Number, truncate.Head(l.Content(), maxLine))
+		fmt.Fprintf(&text, "%6d→%s\n", l.Number, l.Shown(maxLine))
+		return shown != int(in.Limit) // nobody asks what follows
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func runRead(ctx context.Context, deps hands.Deps, _ *tool.Call, in readInput) (
 			"The file has %d lines.", first, total)), nil
 	}
 	out := hands.Say(strings.TrimSuffix(text.String(), "\n"))
-	if next := first + shown; next <= total && in.Limit == 0 {
+	if next := first + shown; next <= total {
 		out.Text += fmt.Sprintf("\n[%d more lines follow; read on with offset %d]", total-next+1, next)
 		out.Truncated = true
 	}
@@ -264,7 +264,13 @@ func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in grepInput) (
 		return hands.Say("No matches found"), nil
 	}
 	if found.Truncated {
-		out.Text += fmt.Sprintf("\n\n[Showing results with pagination = limit: %d, offset: %d]", in.query().Max, in.Offset)
+		all, shown := found.FilesMatched, len(found.Files)
+		if in.Mode == "content" {
+			all, shown = found.Total, len(found.Lines)
+		}
+		next := int(in.Offset) + shown
+		out.Text += fmt.Sprintf("\n\n[Showing results with pagination = limit: %d, offset: %d]\n[%d more results follow; "+
+			"search on with offset %d]", shown, in.Offset, all-next, next)
 		out.Truncated = true
 	}
 	return out, nil

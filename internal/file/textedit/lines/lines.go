@@ -5,7 +5,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+
+	"github.com/toolhost/toolhost/internal/text/truncate"
 )
 
 // Line is one line of a text.
@@ -22,8 +25,26 @@ type Line struct {
 // Content returns Text without the ending.
 func (l Line) Content() []byte { return l.Text[:min(len(l.Text), l.Size-l.Ending)] }
 
+// Shown returns the content as UTF-8, of a long one its first bytes and how many more there are.
+func (l Line) Shown(most int) string {
+	part := truncate.Head(l.Content(), most)
+	text := Shown(part)
+	if rest := l.Size - l.Ending - len(part); rest > 0 {
+		text += fmt.Sprintf(" [... %d more bytes in this line]", rest)
+	}
+	return text
+}
+
 // Each calls visit with all lines of r in order, each cut to most bytes.
 func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
+	return While(ctx, r, most, func(l Line) bool {
+		visit(l)
+		return true
+	})
+}
+
+// While is Each that ends when visit returns false.
+func While(ctx context.Context, r io.Reader, most int, visit func(Line) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	line := Line{Number: 1}
 	var held []byte // the start of a line that is longer than the reader's buffer
@@ -47,7 +68,9 @@ func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
 		if line.Size > 0 {
 			line.Ending = ending(last, chunk)
 			line.Text = line.Text[:min(len(line.Text), most)]
-			visit(line)
+			if !visit(line) {
+				return nil
+			}
 			line = Line{Number: line.Number + 1}
 			held, last = held[:0], 0
 		}

@@ -2,6 +2,7 @@ package lines_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -86,4 +87,15 @@ func TestEachEnds(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(io.ErrClosedPipe))
 	assert.ErrorIs(t, lines.Each(t.Context(), broken, 10, func(lines.Line) { count++ }), io.ErrClosedPipe)
 	assert.LessOrEqual(t, count, 2)
+}
+
+// TestWhile reads no further than wanted: what follows would fail.
+func TestWhile(t *testing.T) {
+	r := io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(errors.New("read too far")))
+	var seen []string
+	require.NoError(t, lines.While(context.Background(), r, 9, func(l lines.Line) bool {
+		seen = append(seen, l.Shown(9))
+		return l.Number < 2
+	}))
+	assert.Equal(t, []string{"a", "b"}, seen)
 }
