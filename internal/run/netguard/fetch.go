@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,6 +65,14 @@ func (r *Response) MediaType() string {
 		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	}
 	return mediaType
+}
+
+// Textual reports whether the media type is one of text.
+func (r *Response) Textual() bool {
+	media := r.MediaType()
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") ||
+		slices.Contains([]string{"application/json", "application/xml", "application/javascript", "application/yaml",
+			"application/x-yaml", "application/toml", "application/x-sh"}, media)
 }
 
 // Text returns the body as UTF-8, decoded by the charset of the headers, a byte order mark or the document

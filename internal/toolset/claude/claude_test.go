@@ -281,7 +281,14 @@ func TestNotebookKeepsTheRest(t *testing.T) {
 func TestTodosAndPages(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		if r.URL.Path != "/" {
+		switch r.URL.Path {
+		case "/":
+		case "/binary":
+			w.Header().Set("Content-Type", "application/octet-stream")
+		case "/long":
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = w.Write([]byte(strings.Repeat("x", 100_000)))
+		default:
 			w.WriteHeader(http.StatusNotFound)
 		}
 		_, _ = w.Write([]byte("<h1>Title</h1><p>text</p>"))
@@ -296,6 +303,10 @@ func TestTodosAndPages(t *testing.T) {
 			Has: []string{"Todos have been modified successfully."}},
 		{Tool: "TodoWrite", Params: `{"todos":[{"content":"a","status":"new","activeForm":"b"}]}`, Text: "*", Fails: true},
 		{Tool: "WebFetch", Params: `{"url":"` + page.URL + `/","prompt":"p"}`, Has: []string{"# Title\n\ntext"}},
+		{Tool: "WebFetch", Params: `{"url":"` + page.URL + `/binary","prompt":"p"}`, Fails: true, Hasnt: []string{"Title"},
+			Has: []string{"The content is application/octet-stream, which is not text"}},
+		{Tool: "WebFetch", Params: `{"url":"` + page.URL + `/long","prompt":"p"}`, Hasnt: []string{"Title"},
+			Has: []string{"x\n\n[... 25 more bytes are left out; fetch a page about a part of it]\n\n[The page itself"}},
 		{Tool: "WebFetch", Params: `{"url":"` + page.URL + `/none","prompt":"p"}`, Has: []string{"status code 404"}, Fails: true},
 		{Tool: "WebFetch", Params: `{"url":"file:///etc/passwd","prompt":"p"}`, Text: "*", Fails: true},
 	})

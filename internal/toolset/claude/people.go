@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
+	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
@@ -39,6 +40,9 @@ type fetchInput struct {
 	Prompt string `json:"prompt"`
 }
 
+// maxPage is how much of a page is shown, in bytes of Markdown.
+const maxPage = 100_000
+
 // runFetch returns the page itself: no model reads it first.
 func runFetch(ctx context.Context, deps hands.Deps, _ *tool.Call, in fetchInput) (*hands.Outcome, error) {
 	web, err := netguard.New(netguard.Options{Allow: deps.WebAllow})
@@ -53,14 +57,24 @@ func runFetch(ctx context.Context, deps hands.Deps, _ *tool.Call, in fetchInput)
 		return nil, tool.Errorf(tool.Unavailable, "Request failed with status code %d", page.StatusCode).
 			Suggest("Check the URL.")
 	}
+	if !page.Textual() {
+		return nil, tool.Errorf(tool.Unsupported, "The content is %s, which is not text", page.MediaType()).
+			Suggest("Name a page, or download the file with curl by Bash if commands may use the network.")
+	}
 	text := page.Text()
 	if strings.Contains(page.MediaType(), "html") {
 		if text, err = markdown.FromHTML(ctx, text); err != nil {
 			return nil, err
 		}
 	}
-	out := hands.Say(strings.TrimSpace(text) + "\n\n[The page itself: no model has read it for the prompt.]")
-	out.Truncated = page.Truncated
+	text = strings.TrimSpace(text)
+	out := hands.Say(truncate.Head(text, maxPage))
+	if left := len(text) - len(out.Text); left > 0 || page.Truncated {
+		least := map[bool]string{true: "at least "}[page.Truncated]
+		out.Text += fmt.Sprintf("\n\n[... %s%d more bytes are left out; fetch a page about a part of it]", least, left)
+		out.Truncated = true
+	}
+	out.Text += "\n\n[The page itself: no model has read it for the prompt.]"
 	return out, nil
 }
 

@@ -72,19 +72,13 @@ func contentOf(ctx context.Context, page *netguard.Response) (string, error) {
 			text = "# " + title + "\n\n" + text
 		}
 		return strings.TrimSpace(text), err
-	case isTextual(media):
+	case page.Textual():
 		return page.Text(), nil
 	default:
 		return "", tool.Errorf(tool.Unsupported, "Failed to fetch URL: its content is %s, which is not text", media).
 			Suggest("Name a page, or download the file with curl in bash if commands may use the network.").
 			With("content_type", media)
 	}
-}
-
-func isTextual(media string) bool {
-	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") ||
-		slices.Contains([]string{"application/json", "application/xml", "application/javascript", "application/yaml",
-			"application/x-yaml", "application/toml", "application/x-sh"}, media)
 }
 
 // mainPart returns a document's main part, with absolute links, and its title.
