@@ -119,6 +119,7 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 		return nil, err
 	}
 	q = s.narrow(q)
+	q.Offset = max(q.Offset, 0)
 	f, err := newFilter(q)
 	if err != nil {
 		return nil, err

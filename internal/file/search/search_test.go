@@ -129,6 +129,7 @@ func TestMaxKeepsTheTrueTotal(t *testing.T) {
 		assert.Equal(t, []string{"a:hit a", "b:hit b", "b:hit b", "b:hit b"}, places(m))
 		assert.Equal(t, 15, m.Total)
 		assert.True(t, m.Truncated)
+		assert.Equal(t, grep(t, s, search.Query{Pattern: "hit", Max: 4}), grep(t, s, search.Query{Pattern: "hit", Max: 4, Offset: -3}))
 		m = grep(t, s, search.Query{Pattern: "hit", Max: 4, Offset: 11})
 		assert.Equal(t, []string{"d.f:hit d.f", "d/e:hit d/e", "d/e:hit d/e", "d/e:hit d/e"}, places(m))
 		assert.False(t, m.Truncated)

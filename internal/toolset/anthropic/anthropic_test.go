@@ -227,9 +227,9 @@ func TestLargeFiles(t *testing.T) {
 		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[20001,-1]}`, Has: []string{"has 20000 lines"}, Fails: true},
 		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[2,1]}`, Has: []string{"has 20000 lines"}, Fails: true},
 		{Tool: editor, Params: `{"command":"view","path":"big","view_range":[1,15000]}`,
-			Has: []string{" more lines follow; view on with view_range [", ", 15000]]"}},
+			Has: []string{" more lines follow; continue with view_range [", ", 15000]]"}},
 		{Tool: editor, Params: `{"command":"view","path":"one"}`, Has: []string{"x [... 7 more bytes in this line]\n" +
-			"[1 more lines follow; view on with view_range [2, -1]]"}},
+			"[1 more lines follow; continue with view_range [2, -1]]"}},
 		{Tool: editor, Params: `{"command":"view","path":"empty"}`, Text: "1: "},
 	})
 	var shown []string

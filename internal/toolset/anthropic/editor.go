@@ -198,7 +198,7 @@ func (in input) lines(ctx context.Context, file io.Reader) (*hands.Outcome, erro
 	}
 	out := hands.Say(strings.TrimSuffix(text.String(), "\n"))
 	if next > 0 {
-		out.Text += fmt.Sprintf("\n[%d more lines follow; view on with view_range [%d, %d]]", total-next+1, next, last)
+		out.Text += fmt.Sprintf("\n[%d more lines follow; continue with view_range [%d, %d]]", total-next+1, next, last)
 		out.Truncated = true
 	}
 	return out, nil

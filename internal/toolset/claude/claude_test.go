@@ -134,7 +134,7 @@ func TestPages(t *testing.T) {
 	b := handstest.New(t, claude.New, "big", strings.Repeat(line+"\n", 2000), "wide", strings.Repeat("x", 5000)+"\nb\nc\n")
 	for _, c := range []struct{ tool, params, mark string }{
 		{"Read", `{"file_path":"big","limit":5000,"offset":%d}`, "read on with offset "},
-		{"Grep", `{"pattern":"x","path":"big","output_mode":"content","head_limit":0,"offset":%d}`, "search on with offset "},
+		{"Grep", `{"pattern":"x","path":"big","output_mode":"content","head_limit":0,"offset":%d}`, "continue with offset "},
 	} {
 		var pages []int
 		for at, all := 0, 0; all < 2000; {
@@ -183,6 +183,8 @@ func TestSearch(t *testing.T) {
 		{Tool: "Grep", Params: `{"pattern":"foo","output_mode":"count"}`,
 			Text: "a.go:1\nd/b.go:1\n\nFound 2 total occurrences across 2 files."},
 		{Tool: "Grep", Params: `{"pattern":"foo","head_limit":1}`, Has: []string{"Found 1 files\na.go", "limit: 1, offset: 0]"}},
+		{Tool: "Grep", Params: `{"pattern":"foo","head_limit":1,"offset":-1}`,
+			Has: []string{"limit: 1, offset: 0]\n[1 more results follow; continue with offset 1]"}},
 		{Tool: "Grep", Params: `{"pattern":"foo","head_limit":1,"offset":1}`, Text: "Found 1 files\nd/b.go"},
 		{Tool: "Grep", Params: `{"pattern":"foo","multiline":true}`, Text: "*", Fails: true},
 		{Tool: "Grep", Params: `{"pattern":"("}`, Text: "*", Fails: true},
@@ -249,8 +251,10 @@ func TestNotebookKeepsTheRest(t *testing.T) {
 	for name, c := range map[string]struct{ file, params, want string }{
 		"compact, replaced": {`{"cells":[` + one + `,` + two + `],"x":"\u00e9"}`, `"cell_id":"b","new_source":"<é>"`,
 			`{"cells":[` + one + `,{"id":"b","cell_type":"markdown","source":["<é>"]}],"x":"\u00e9"}`},
-		"deleted first":    {`{"cells":[` + one + ` , ` + two + `] }`, `"cell_id":"a","new_source":"","edit_mode":"delete"`, `{"cells":[` + two + `] }`},
-		"deleted last":     {`{"cells":[` + one + ` , ` + two + ` ]}`, `"cell_id":"b","new_source":"","edit_mode":"delete"`, `{"cells":[` + one + ` ]}`},
+		"deleted first": {`{"cells":[` + one + ` , ` + two + `] }`, `"cell_id":"a","new_source":"","edit_mode":"delete"`,
+			`{"cells":[` + two + `] }`},
+		"deleted last": {`{"cells":[` + one + ` , ` + two + ` ]}`, `"cell_id":"b","new_source":"","edit_mode":"delete"`,
+			`{"cells":[` + one + ` ]}`},
 		"deleted the only": {`{"cells":[ ` + one + ` ]}`, `"cell_id":"a","new_source":"","edit_mode":"delete"`, `{"cells":[]}`},
 		"CRLF, a mark, tabs; inserted between": {
 			"\xef\xbb\xbf{\r\n\t\"x\": {\"cells\": 1},\r\n\t\"cells\": [\r\n\t\t" + one + ",\r\n\t\t" + two + "\r\n\t]\r\n}",

@@ -235,6 +235,7 @@ func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in grepInput) (
 		return nil, tool.Errorf(tool.Unsupported, "Grep does not support multiline or -o here").
 			Suggest("Search line by line, or run rg -U or rg -o with Bash.")
 	}
+	in.Offset = max(in.Offset, 0)
 	found, err := search.New(deps.Workspace).Grep(ctx, in.query())
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
@@ -270,7 +271,7 @@ func runGrep(ctx context.Context, deps hands.Deps, _ *tool.Call, in grepInput) (
 		}
 		next := int(in.Offset) + shown
 		out.Text += fmt.Sprintf("\n\n[Showing results with pagination = limit: %d, offset: %d]\n[%d more results follow; "+
-			"search on with offset %d]", shown, in.Offset, all-next, next)
+			"continue with offset %d]", shown, in.Offset, all-next, next)
 		out.Truncated = true
 	}
 	return out, nil
