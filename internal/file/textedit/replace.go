@@ -132,33 +132,40 @@ func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, e
 	return spans, nil
 }
 
+// Form returns a new part of the text as String has it, in the file's encoding. The error, an unsupported, says that the
+// encoding lacks characters of s.
+func (t *Text) Form(s string) (string, error) {
+	if !t.holds(s, false) {
+		return "", lacking("new text")
+	}
+	return t.form(s, false), nil
+}
+
 // Append adds s at the end, in the encoding of the text and with the line endings of its last lines.
 func (t *Text) Append(s string) {
 	s = t.form(t.fit(s, len(t.body)), false)
 	t.setBody(append(t.body[:len(t.body):len(t.body)], s...))
 }
 
-// Lines returns the number of lines, with a last one that has no ending.
-func (t *Text) Lines() int { return len(splitLines(t.body, t.folded().old)) }
-
-// Insert adds s as whole lines after a line, from 0 to Lines, in the encoding of the text and with the endings of the
-// lines there. The text stays as it is if the error, an unsupported, says that its encoding lacks characters of s.
+// Insert adds s as whole lines after a line of Lines, or 0, in the encoding of the text and with the endings of the lines
+// there. The text stays as it is if the error, an unsupported, says that its encoding lacks characters of s.
 func (t *Text) Insert(line int, s string) error {
-	if !t.holds(s, false) {
-		return lacking("text")
-	}
-	at := 0
-	for _, before := range splitLines(t.body, t.folded().old)[:line] {
-		at += len(before) + len(lf)
-	}
 	if !strings.HasSuffix(s, lf) {
 		s += lf
 	}
-	if at > len(t.body) { // after a last line without an ending
-		at, s = len(t.body), lf+s
+	at := 0
+	lines, endings := t.Lines()
+	for i := range line {
+		at += len(lines[i]) + len(endings[i])
 	}
-	t.setBody(slices.Concat(t.body[:at], []byte(t.form(t.fit(s, at), false)), t.body[at:]))
-	return nil
+	if line > 0 && endings[line-1] == "" {
+		s = lf + s
+	}
+	s, err := t.Form(t.fit(s, at))
+	if err == nil {
+		t.setBody(slices.Concat(t.body[:at], []byte(s), t.body[at:]))
+	}
+	return err
 }
 
 func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {

@@ -3,6 +3,7 @@ package textedit
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -96,6 +97,30 @@ func (t *Text) Encoding() Encoding { return t.enc }
 
 // String returns the text without its byte order mark, as UTF-8 if the file is UTF-8 or UTF-16, else as its bytes.
 func (t *Text) String() string { return string(t.body) }
+
+// SetString replaces the text, without its byte order mark. s is as String gives it.
+func (t *Text) SetString(s string) { t.setBody([]byte(s)) }
+
+// Lines returns the lines of String and the ending of each, which the last may lack. A lone "\r" is an ending if the
+// text has no other.
+func (t *Text) Lines() (lines, endings []string) {
+	text, end := t.String(), lf
+	if !strings.Contains(text, lf) {
+		end = cr
+	}
+	for text != "" {
+		line, rest, found := strings.Cut(text, end)
+		ending := ""
+		if found {
+			ending = end
+		}
+		if bare, ok := strings.CutSuffix(line, cr); ok && ending == lf {
+			line, ending = bare, crlf
+		}
+		lines, endings, text = append(lines, line), append(endings, ending), rest
+	}
+	return lines, endings
+}
 
 // Encode returns the bytes of the file with the edits so far.
 func (t *Text) Encode() []byte {

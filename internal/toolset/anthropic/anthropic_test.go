@@ -201,7 +201,7 @@ func TestEndingsAndEncodings(t *testing.T) {
 		{Tool: "read", Params: `{"file_path":"latin"}`, Text: "cafü\n"},
 		{Tool: editor, Params: `{"command":"view","path":"utf16"}`, Text: "1: é"},
 		{Tool: editor, Params: `{"command":"insert","path":"latin","insert_line":0,"insert_text":"€"}`, Fails: true,
-			Has: []string{"lacks characters of the text"}, After: map[string]string{"latin": "caf\xfc\n"}},
+			Has: []string{"lacks characters of the new text"}, After: map[string]string{"latin": "caf\xfc\n"}},
 		{Tool: "edit", Params: `{"file_path":"bin","old_string":"b","new_string":"c"}`, Has: []string{"binary"}, Fails: true},
 		{Tool: editor, Params: `{"command":"insert","path":"bin","insert_line":0,"insert_text":"c"}`, Has: []string{"binary"}, Fails: true,
 			After: map[string]string{"bin": "a\x00b\n"}},

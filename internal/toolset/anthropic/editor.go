@@ -115,11 +115,12 @@ func (in input) change(text *textedit.Text) error {
 
 // insert adds what after insert_line.
 func (in input) insert(text *textedit.Text, what string) error {
-	if line, last := *in.InsertLine, text.Lines(); line < 0 || line > last {
+	line := *in.InsertLine
+	if all, _ := text.Lines(); line < 0 || line > len(all) {
 		return tool.Errorf(tool.InvalidArgument,
-			"Invalid `insert_line` parameter: %d. It should be within the range [0, %d].", line, last)
+			"Invalid `insert_line` parameter: %d. It should be within the range [0, %d].", line, len(all))
 	}
-	return text.Insert(*in.InsertLine, what)
+	return text.Insert(line, what)
 }
 
 func edited(name string, err error) error {

@@ -1,8 +1,12 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,9 +24,10 @@ type patchInput struct {
 }
 
 type tree interface {
-	read(name string) (string, error)
 	write(name, text string) error
 	remove(name string) error
+	// update changes a file, and moves it if to is another place.
+	update(name, to string, change func(old []byte) ([]byte, error)) error
 }
 
 // apply applies the hunks in order. Changes made before an error stay, and are listed.
@@ -41,22 +46,10 @@ func apply(t tree, hunks []hunk) (done []string, err error) {
 				err = worded(err, "Failed to delete file "+h.path)
 			}
 		case updateFile:
-			var text string
-			if text, err = t.read(h.path); err != nil {
-				err = worded(err, "Failed to read file to update "+h.path)
-				break
-			}
-			if text, err = changed(h.path, text, h.chunks); err != nil {
-				break
-			}
-			to := h.path
-			if h.move != "" {
-				to = h.move
-			}
-			if err = t.write(to, text); err == nil && to != h.path {
-				err = t.remove(h.path)
-			}
-			if err == nil {
+			to := cmp.Or(h.move, h.path)
+			if err = t.update(h.path, to, func(old []byte) ([]byte, error) {
+				return changed(h.path, old, h.chunks)
+			}); err == nil {
 				modified = append(modified, "M "+to)
 			}
 		}
@@ -80,7 +73,7 @@ func runPatch(ctx context.Context, deps hands.Deps, _ *tool.Call, in patchInput)
 	if len(hunks) == 0 {
 		return nil, tool.Errorf(tool.InvalidArgument, "No files were modified.")
 	}
-	t := &live{ws: deps.Workspace.WithContext(ctx)}
+	t := &live{ctx: ctx, ws: deps.Workspace.WithContext(ctx)}
 	done, err := apply(t, hunks)
 	slices.Sort(t.files)
 	out := &hands.Outcome{Outcome: kit.Outcome{Files: slices.Compact(t.files)}}
@@ -101,7 +94,7 @@ func planPatch(ctx context.Context, deps hands.Deps, in patchInput) (*tool.Plan,
 	if err != nil {
 		return nil, err
 	}
-	t := &draft{live: live{ws: deps.Workspace.WithContext(ctx)}, texts: make(map[string]*string)}
+	t := &draft{live: live{ws: deps.Workspace.WithContext(ctx)}, texts: make(map[string][]byte)}
 	if _, err := apply(t, hunks); err != nil {
 		return nil, err
 	}
@@ -109,13 +102,9 @@ func planPatch(ctx context.Context, deps hands.Deps, in patchInput) (*tool.Plan,
 }
 
 type live struct {
+	ctx   context.Context // of the call
 	ws    *workspace.Workspace
 	files []string
-}
-
-func (t *live) read(name string) (string, error) {
-	data, _, err := t.ws.ReadFile(name, maxFile)
-	return string(data), err
 }
 
 func (t *live) write(name, text string) error {
@@ -125,6 +114,39 @@ func (t *live) write(name, text string) error {
 
 func (t *live) remove(name string) error { return t.took(name, t.ws.Remove(name)) }
 
+func (t *live) update(name, to string, change func(old []byte) ([]byte, error)) error {
+	old, info, err := t.ws.ReadFile(name, maxFile)
+	if err != nil {
+		return unread(name, err)
+	}
+	there, _ := t.ws.Stat(to)
+	if name == to || t.same(name, to) && os.SameFile(info, there) {
+		return t.took(name, t.ws.Update(name, func(old []byte, _ fs.FileInfo) ([]byte, error) { return change(old) }))
+	}
+	data, err := change(old)
+	if err != nil {
+		return err
+	}
+	changes := []workspace.Change{{Kind: workspace.Rename, Path: name, To: to, Data: data, Old: old}}
+	if own, err := t.ws.Lstat(name); there != nil || err == nil && !own.Mode().IsRegular() {
+		put := workspace.Change{Kind: workspace.Create, Path: to, Data: data, Mode: info.Mode().Perm()}
+		if there != nil {
+			put.Kind = workspace.Replace
+		}
+		changes = []workspace.Change{put, {Kind: workspace.Delete, Path: name, Old: old}}
+	}
+	return t.took(to, t.took(name, t.ws.Batch(t.ctx, changes)))
+}
+
+func unread(name string, err error) error { return worded(err, "Failed to read file to update "+name) }
+
+// same reports whether two names lead to one place, perhaps in another case.
+func (t *live) same(name, to string) bool {
+	a, err := t.ws.Check(name, workspace.Write)
+	b, failed := t.ws.Check(to, workspace.Write)
+	return err == nil && failed == nil && strings.EqualFold(a, b)
+}
+
 func (t *live) took(name string, err error) error {
 	if rel, failed := t.ws.Rel(name); err == nil && failed == nil {
 		t.files = append(t.files, rel)
@@ -132,54 +154,74 @@ func (t *live) took(name string, err error) error {
 	return err
 }
 
-// draft is the workspace after the patch: nil is a deleted file.
+// draft is the workspace after the patch: by real paths, nil for a deleted file.
 type draft struct {
 	live
-	texts map[string]*string
+	texts map[string][]byte
 }
 
-func (t *draft) read(name string) (string, error) {
-	if text, ok := t.texts[name]; ok && text != nil {
-		return *text, nil
-	} else if ok {
-		return "", tool.Errorf(tool.NotFound, "there is no file %s", name).Suggest("The patch has removed it before.")
+func (t *draft) put(name string, access workspace.Access, data []byte) error {
+	real, err := t.ws.Check(name, access)
+	if err == nil {
+		t.texts[real] = data
 	}
-	return t.live.read(name)
-}
-
-func (t *draft) write(name, text string) error {
-	_, err := t.ws.Check(name, workspace.Write)
-	t.texts[name] = &text
 	return err
 }
+
+func (t *draft) read(name string) ([]byte, error) {
+	if real, err := t.ws.Check(name, workspace.Read); err == nil {
+		if data, ok := t.texts[real]; ok && data != nil {
+			return data, nil
+		} else if ok {
+			return nil, tool.Errorf(tool.NotFound, "there is no file %s", name).Suggest("The patch has removed it before.")
+		}
+	}
+	data, _, err := t.ws.ReadFile(name, maxFile)
+	return data, err
+}
+
+func (t *draft) write(name, text string) error { return t.put(name, workspace.Write, []byte(text)) }
 
 func (t *draft) remove(name string) error {
 	if _, err := t.read(name); err != nil {
 		return err
 	}
-	_, err := t.ws.Check(name, workspace.Write)
-	t.texts[name] = nil
-	return err
+	return t.put(name, workspace.Remove, nil)
+}
+
+func (t *draft) update(name, to string, change func(old []byte) ([]byte, error)) error {
+	old, err := t.read(name)
+	if err != nil {
+		return unread(name, err)
+	}
+	data, err := change(old)
+	if err == nil && name != to && !t.same(name, to) {
+		err = t.put(name, workspace.Remove, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return t.put(to, workspace.Write, data)
 }
 
 func (t *draft) plan() (*tool.Plan, error) {
 	var p tool.Plan
-	for name, text := range t.texts {
+	for _, name := range slices.Sorted(maps.Keys(t.texts)) {
+		text := t.texts[name]
 		rel, err := t.ws.Rel(name)
 		if err != nil {
 			return nil, err
 		}
 		p.FilesAffected = append(p.FilesAffected, rel)
-		old, oldName, newName, then := "", rel, rel, ""
-		if old, err = t.live.read(name); err != nil {
+		oldName, newName := rel, rel
+		old, _, err := t.ws.ReadFile(name, maxFile)
+		if err != nil {
 			oldName = textedit.DevNull
 		}
 		if text == nil {
 			newName = textedit.DevNull
-		} else {
-			then = *text
 		}
-		p.Preview += textedit.Diff(oldName, newName, []byte(old), []byte(then), 3)
+		p.Preview += textedit.Diff(oldName, newName, old, text, 3)
 	}
 	slices.Sort(p.FilesAffected)
 	return &p, nil

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/lines"
 )
 
 const (
@@ -29,8 +31,44 @@ type hunk struct {
 type chunk struct {
 	context  string
 	anchored bool // has a line of context
-	old, new []string
+	lines    []line
 	atEnd    bool
+}
+
+// line is a line that is kept, removed or added.
+type line struct {
+	op   byte // ' ', '-' or '+'
+	text string
+}
+
+// old returns the texts of the lines that are kept or removed.
+func old(lines []line) (texts []string) {
+	for _, l := range lines {
+		if l.op != '+' {
+			texts = append(texts, l.text)
+		}
+	}
+	return texts
+}
+
+// withoutLast returns lines without the last old and the last new one if they are empty: they may stand for the end
+// of the file.
+func withoutLast(lines []line) []line {
+	lines = slices.Clone(lines)
+	for _, side := range []struct{ op, other byte }{{'-', '+'}, {'+', '-'}} {
+		for i, l := range slices.Backward(lines) {
+			if l.op == side.other {
+				continue
+			}
+			if l.text == "" && l.op == ' ' {
+				lines[i].op = side.other
+			} else if l.text == "" {
+				lines = slices.Delete(lines, i, i+1)
+			}
+			break
+		}
+	}
+	return lines
 }
 
 func badPatch(format string, args ...any) error {
@@ -161,19 +199,15 @@ func (r *patchReader) chunk(first bool) (c chunk, err error) {
 			}
 			return c, nil
 		}
-		line := r.next()
+		text := r.next()
 		switch {
-		case line == "":
-			c.old, c.new = append(c.old, ""), append(c.new, "")
-		case line[0] == ' ':
-			c.old, c.new = append(c.old, line[1:]), append(c.new, line[1:])
-		case line[0] == '+':
-			c.new = append(c.new, line[1:])
-		case line[0] == '-':
-			c.old = append(c.old, line[1:])
+		case text == "":
+			c.lines = append(c.lines, line{' ', ""})
+		case strings.ContainsRune(" -+", rune(text[0])):
+			c.lines = append(c.lines, line{text[0], text[1:]})
 		case n == 0:
 			return c, badHunk(start+1, "Unexpected line found in update hunk: '%s'. Every line should start with ' ' "+
-				"(context line), '+' (added line), or '-' (removed line)", line)
+				"(context line), '+' (added line), or '-' (removed line)", text)
 		default: // the next chunk or header
 			return c, nil
 		}
@@ -181,64 +215,116 @@ func (r *patchReader) chunk(first bool) (c chunk, err error) {
 	}
 }
 
-// changed applies an update's chunks to a file's text. The result ends with a newline.
-func changed(name, text string, chunks []chunk) (string, error) {
-	crlf := strings.Count(text, "\n") > 0 && strings.Count(text, "\r\n") == strings.Count(text, "\n")
-	if crlf {
-		text = strings.ReplaceAll(text, "\r\n", "\n")
+// edit is a chunk and the index of its first line in the file.
+type edit struct {
+	at    int
+	lines []line
+}
+
+// changed applies an update's chunks to a file's content. All lines but those removed stay byte for byte; an added one
+// gets the file's encoding and the line ending of its place.
+func changed(name string, data []byte, chunks []chunk) ([]byte, error) {
+	text, err := textedit.Decode(data)
+	if err != nil {
+		return nil, worded(err, "Failed to update file "+name)
 	}
-	lines := strings.Split(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
+	kept, endings := text.Lines()
+	edits, err := find(name, shown(text, kept), chunks)
+	if err != nil {
+		return nil, err
 	}
-	type replacement struct {
-		at, count int
-		with      []string
+	var out strings.Builder
+	used, open := 0, false // lines of the file; the last line written has no ending
+	put := func(line, ending string) {
+		if open {
+			out.WriteString(endingAt(endings, used))
+		}
+		out.WriteString(line + ending)
+		open = ending == ""
 	}
-	var replacements []replacement
+	keep := func(until int) {
+		for ; used < until; used++ {
+			put(kept[used], endings[used])
+		}
+	}
+	for _, e := range edits {
+		keep(e.at)
+		for _, l := range e.lines {
+			switch l.op {
+			case ' ':
+				keep(used + 1)
+			case '-':
+				used++
+			default:
+				added, err := text.Form(l.text)
+				if err != nil {
+					return nil, worded(err, "Failed to update file "+name)
+				}
+				put(added, endingAt(endings, used))
+			}
+		}
+	}
+	keep(len(kept))
+	text.SetString(out.String())
+	return text.Encode(), nil
+}
+
+// shown returns lines for comparison with those of a patch, which is UTF-8.
+func shown(text *textedit.Text, kept []string) []string {
+	if text.Encoding() != textedit.Bytes {
+		return kept
+	}
+	list := make([]string, len(kept))
+	for i, line := range kept {
+		list[i] = lines.Shown([]byte(line))
+	}
+	return list
+}
+
+// endingAt returns the line ending for a line added before line i of a file: that of the line ahead of it.
+func endingAt(endings []string, i int) string {
+	for i = max(i, 1) - 1; 0 <= i && i < len(endings); i-- {
+		if endings[i] != "" {
+			return endings[i]
+		}
+	}
+	return "\n"
+}
+
+// find returns the chunks in the order of the file's lines. They never overlap.
+func find(name string, all []string, chunks []chunk) ([]edit, error) {
+	var edits []edit
 	from := 0
 	for _, c := range chunks {
 		if c.anchored {
-			at := seek(lines, []string{c.context}, from, false)
+			at := seek(all, []string{c.context}, from, false)
 			if at < 0 {
-				return "", tool.Errorf(tool.NoMatch, "Failed to find context '%s' in %s", c.context, name).
+				return nil, tool.Errorf(tool.NoMatch, "Failed to find context '%s' in %s", c.context, name).
 					Suggest("Read the file again: a line of context has to be in it, behind the chunk before.")
 			}
 			from = at + 1
 		}
-		if len(c.old) == 0 { // append
-			replacements = append(replacements, replacement{len(lines), 0, c.new})
+		want := old(c.lines)
+		if len(want) == 0 { // append
+			edits = append(edits, edit{len(all), c.lines})
 			continue
 		}
-		old, with := c.old, c.new
-		at := seek(lines, old, from, c.atEnd)
-		if at < 0 && old[len(old)-1] == "" { // the end of the file
-			old = old[:len(old)-1]
-			if len(with) > 0 && with[len(with)-1] == "" {
-				with = with[:len(with)-1]
-			}
-			at = seek(lines, old, from, c.atEnd)
+		with := c.lines
+		at := seek(all, want, from, c.atEnd)
+		if at < 0 && want[len(want)-1] == "" {
+			with = withoutLast(with)
+			at = seek(all, old(with), from, c.atEnd)
 		}
 		if at < 0 {
-			return "", tool.Errorf(tool.NoMatch, "Failed to find expected lines in %s:\n%s", name,
-				strings.Join(c.old, "\n")).
+			return nil, tool.Errorf(tool.NoMatch, "Failed to find expected lines in %s:\n%s", name,
+				strings.Join(want, "\n")).
 				Suggest("Read the file again: the lines have to follow each other in it, behind the chunk before.")
 		}
-		replacements = append(replacements, replacement{at, len(old), with})
-		from = at + len(old)
+		edits = append(edits, edit{at, with})
+		from = at + len(old(with))
 	}
-	slices.SortStableFunc(replacements, func(a, b replacement) int { return a.at - b.at })
-	for _, r := range slices.Backward(replacements) {
-		lines = slices.Concat(lines[:r.at], r.with, lines[r.at+r.count:])
-	}
-	if len(lines) == 0 || lines[len(lines)-1] != "" {
-		lines = append(lines, "")
-	}
-	text = strings.Join(lines, "\n")
-	if crlf {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
-	return text, nil
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.at - b.at })
+	return edits, nil
 }
 
 // readings normalize a line for comparison, strictest first: as it is, without trailing blanks,
@@ -267,15 +353,9 @@ func plain(r rune) rune {
 
 // seek returns the index of lines in all, at or after from, or at the end; -1 if not found.
 func seek(all, lines []string, from int, atEnd bool) int {
-	if len(lines) == 0 {
-		return from
-	}
 	last := len(all) - len(lines)
 	if atEnd {
-		from = last
-	}
-	if from < 0 {
-		return -1
+		from = max(from, last)
 	}
 	for _, reading := range readings {
 		for i := from; i <= last; i++ {

@@ -1,13 +1,23 @@
 package codex_test
 
 import (
+	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/file/textedit"
+	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/test/handstest"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/toolset/codex"
+	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
 // scenario is a patch in a directory: files before, the lines between the
@@ -132,6 +142,40 @@ var scenarios = []scenario{
 	{"what is protected", nil, "*** Add File: agent.hcl\n+a", tree{"agent.hcl": "<none>"}, "", true},
 	{"a move to what is protected", tree{"f": "a\n"}, "*** Update File: f\n*** Move to: agent.hcl\n@@\n-a\n+b",
 		tree{"f": "a\n", "agent.hcl": "<none>"}, "", true},
+	{"move to the same place by another path", tree{"a": "x\n", "d/k": "k"}, "*** Update File: a\n*** Move to: d/.././a\n@@\n-x\n+y",
+		tree{"a": "y\n"}, "M d/.././a", false},
+	{"move to the same place by its absolute path", tree{"a": "x\n"}, "*** Update File: a\n*** Move to: {{DIR}}/a\n@@\n-x\n+y",
+		tree{"a": "y\n"}, "", false},
+	{"a move of what is protected", tree{"agent.hcl": "a\n"}, "*** Update File: agent.hcl\n*** Move to: x\n@@\n-a\n+b",
+		tree{"agent.hcl": "a\n", "x": "<none>"}, "protected", true},
+	{"a move into a file of another encoding", tree{"a": "x\n", "b": "\xff\xfeb\x00"},
+		"*** Update File: a\n*** Move to: b\n@@\n-x\n+é", tree{"a": "<none>", "b": "é\n"}, "", false},
+	{"chunks that overlap at the end of the file", tree{"f": "a\n"}, "*** Update File: f\n@@\n-a\n@@\n-a\n*** End of File",
+		tree{"f": "a\n"}, "Failed to find expected lines in f:\na", true},
+	{"a context that overlaps the end of the file", tree{"f": "a\nb\n"}, "*** Update File: f\n@@ b\n-b\n+c\n*** End of File",
+		tree{"f": "a\nb\n"}, "expected lines", true},
+	{"empty lines at the end of the file", tree{"f": "a\nb\n\n\n"}, "*** Update File: f\n@@\n-a\n+A",
+		tree{"f": "A\nb\n\n\n"}, "", false},
+	{"an empty last line is removed", tree{"f": "a\n\n\n"}, "*** Update File: f\n@@\n a\n-\n", tree{"f": "a\n\n"}, "", false},
+	{"an end of the file without a newline", tree{"f": "a\nb"}, "*** Update File: f\n@@\n-a\n+A\n b", tree{"f": "A\nb"}, "", false},
+	{"a line behind the end of the file without a newline", tree{"f": "a\r\nb"}, "*** Update File: f\n@@\n b\n+c",
+		tree{"f": "a\r\nb\r\nc\r\n"}, "", false},
+	{"an empty line for the end of the file is kept", tree{"f": "a\nb\n"}, "*** Update File: f\n@@\n-b\n+c\n \n+d",
+		tree{"f": "a\nc\n\nd\n"}, "", false},
+	{"kept lines are the file's", tree{"f": "if x:\n\tfoo  \n\tbar\u2013\n"}, "*** Update File: f\n@@\n if x:\n foo\n-bar-\n+\tbaz",
+		tree{"f": "if x:\n\tfoo  \n\tbaz\n"}, "", false},
+	{"both kinds of line endings", tree{"f": "one\r\ntwo\r\nthree\nfour\r\n"},
+		"*** Update File: f\n@@\n one\n-two\n+TWO\n three\n+more\n four\n+five",
+		tree{"f": "one\r\nTWO\r\nthree\nmore\nfour\r\nfive\r\n"}, "", false},
+	{"lines that end with CR", tree{"f": "a\rb\rc"}, "*** Update File: f\n@@\n-b\n+B\n+D", tree{"f": "a\rB\rD\rc"}, "", false},
+	{"a byte order mark", tree{"f": "\ufeffa\nb\n"}, "*** Update File: f\n@@\n+x\n-a\n b", tree{"f": "\ufeffx\nb\n"}, "", false},
+	{"UTF-16", tree{"f": "\xff\xfea\x00\r\x00\n\x00"}, "*** Update File: f\n@@\n-a\n+é",
+		tree{"f": "\xff\xfe\xe9\x00\r\x00\n\x00"}, "", false},
+	{"Latin-1", tree{"f": "caf\xe9\nb\n"}, "*** Update File: f\n@@\n café\n-b\n+thé", tree{"f": "caf\xe9\nth\xe9\n"}, "", false},
+	{"what Latin-1 lacks", tree{"f": "caf\xe9\nb\n"}, "*** Update File: f\n@@\n-b\n+€", tree{"f": "caf\xe9\nb\n"},
+		"Failed to update file f: the file is in an 8-bit encoding", true},
+	{"a binary file", tree{"f": "\x00\na\n"}, "*** Update File: f\n@@\n-a\n+b", tree{"f": "\x00\na\n"},
+		"Failed to update file f: the file is binary", true},
 	{"more lines than the file has", tree{"f": "a\n"}, "*** Update File: f\n@@\n-a\n-b\n-c\n+x", tree{"f": "a\n"}, "expected lines", true},
 }
 
@@ -159,4 +203,124 @@ func TestPatches(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Calls in one process or several change a file in turn.
+func TestPatchesAtTheSameTime(t *testing.T) {
+	const patches = 24
+	var text strings.Builder
+	for i := range patches {
+		fmt.Fprintf(&text, "line %d.\n", i)
+	}
+	b := handstest.New(t, codex.New, "f", text.String())
+	other, err := workspace.Open(b.Root, workspace.Options{}) // has its own locks, as another process has
+	require.NoError(t, err)
+	defer other.Close()
+	deps := b.Deps
+	deps.Workspace = other
+	tools := []tool.Tool{applyPatch(b.Deps), applyPatch(deps)}
+	var running sync.WaitGroup
+	for i := range patches {
+		input := fmt.Sprintf("*** Begin Patch\n*** Update File: f\n@@\n-line %d.\n+LINE %d.\n*** End Patch", i, i)
+		running.Go(func() {
+			r, err := tools[i%2].Call(t.Context(), &tool.Call{Tool: "apply_patch", Workspace: b.Root, Host: b.Host,
+				Params: tool.MustMarshal(map[string]string{"input": input})})
+			if assert.NoError(t, err) {
+				assert.Nil(t, r.Failed, r.Text())
+			}
+		})
+	}
+	running.Wait()
+	assert.Equal(t, strings.ReplaceAll(text.String(), "line", "LINE"), b.Read("f"))
+}
+
+func applyPatch(deps hands.Deps) tool.Tool {
+	for _, tl := range codex.New(deps) {
+		if tl.Definition().Name == "apply_patch" {
+			return tl
+		}
+	}
+	return nil
+}
+
+func TestMoves(t *testing.T) {
+	patch := func(from, to string) map[string]string {
+		return map[string]string{"input": "*** Begin Patch\n*** Update File: " + from + "\n*** Move to: " + to +
+			"\n@@\n-a\n+b\n*** End Patch"}
+	}
+	for _, c := range []struct {
+		name, from, to string
+		after          tree
+		mode           os.FileMode
+	}{
+		{"a script", "s", "d/t", tree{"s": "<none>", "d/t": "b\n"}, 0o755},
+		{"a script over a file", "s", "f", tree{"s": "<none>", "f": "b\n"}, 0o755},
+		{"a script over a link", "s", "l", tree{"s": "<none>", "l": "b\n", "f": "b\n"}, 0o755},
+		{"a file to its link", "f", "l", tree{"f": "b\n", "l": "b\n"}, 0o644},
+		{"a link to its file", "l", "f", tree{"f": "b\n", "l": "b\n"}, 0o644},
+		{"a link", "l", "n", tree{"f": "a\n", "l": "<none>", "n": "b\n"}, 0o644},
+		{"a file to its hard link", "f", "h", tree{"f": "<none>", "h": "b\n"}, 0o644},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := handstest.New(t, codex.New, "s", "a\n", "f", "a\n")
+			require.NoError(t, os.Chmod(b.Path("s"), 0o755))
+			require.NoError(t, os.Link(b.Path("f"), b.Path("h")))
+			testneed.Symlink(t, "f", b.Path("l"))
+			r := b.Call(t.Context(), "apply_patch", patch(c.from, c.to))
+			require.Nil(t, r.Failed, r.Text())
+			for name, text := range c.after {
+				assert.Equal(t, text, b.Read(name), name)
+			}
+			info, err := os.Stat(b.Path(c.to))
+			require.NoError(t, err)
+			assert.Equal(t, c.mode, info.Mode().Perm())
+		})
+	}
+}
+
+// Chunks never panic, and what they do not remove stays, byte for byte.
+func FuzzChanged(f *testing.F) {
+	for _, s := range scenarios {
+		for _, data := range s.before {
+			f.Add(strings.TrimPrefix(s.patch, "*** Update File: f\n"), []byte(data))
+		}
+	}
+	f.Add("@@\n b\n-\n@@\n+x\n@@\n-\n \n*** End of File", []byte("a\nb\n\n\n"))
+	f.Fuzz(func(t *testing.T, chunks string, data []byte) {
+		if strings.ContainsAny(chunks, "\x00\ufeff") || !utf8.ValidString(chunks) {
+			return // the outcome may be another kind of file
+		}
+		removed, after, err := codex.Changed("*** Begin Patch\n*** Update File: f\n"+chunks+"\n*** End Patch", data)
+		if err != nil {
+			require.NotEmpty(t, tool.AsError(err).Message)
+			return
+		}
+		before, err := textedit.Decode(data)
+		require.NoError(t, err)
+		now, err := textedit.Decode(after)
+		require.NoError(t, err)
+		lost := lost(before.String(), now.String())
+		require.LessOrEqual(t, lost, removed, "%q\n%q\n%q", data, chunks, after)
+	})
+}
+
+// lost counts the lines that are not in the other text, in order. The last may get an ending there.
+func lost(text, other string) int {
+	end := "\n"
+	if !strings.Contains(text, end) && strings.Contains(text, "\r") {
+		end = "\r"
+	}
+	lines, others := strings.SplitAfter(text, end), strings.SplitAfter(other, end)
+	common := make([]int, len(others)+1)
+	for i, line := range lines {
+		diagonal := 0
+		for j, o := range others {
+			above := common[j+1]
+			if line == o || i == len(lines)-1 && line == strings.TrimRight(o, "\r\n") {
+				above = max(above, diagonal+1)
+			}
+			diagonal, common[j+1] = common[j+1], max(above, common[j])
+		}
+	}
+	return len(lines) - common[len(others)]
 }
