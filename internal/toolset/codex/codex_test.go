@@ -47,7 +47,11 @@ func TestCommands(t *testing.T) {
 			Text: `[{"stdout":"a\n","stderr":"b\n","outcome":{"type":"exit","exit_code":0}},` +
 				`{"stdout":"","stderr":"","outcome":{"type":"exit","exit_code":5}},` +
 				`{"stdout":"","stderr":"","outcome":{"type":"timeout"}}]`},
-		{Tool: "shell", Params: `{"commands":["echo 123456789"],"max_output_length":4}`, Has: []string{`"stdout":"1234"`}},
+		{Tool: "shell", Params: `{"commands":["echo 123456789"],"max_output_length":4}`, Has: []string{
+			`"stdout":"12\n[... 6 bytes (0 lines) left out; `, ` ...]\n9\n[4 of 10 bytes are shown; `}},
+		{Tool: "shell", Params: `{"commands":["seq 100000"]}`, Has: []string{`"stdout":"1\n2\n`, `\n99999\n100000\n[`}},
+		{Tool: "shell", Params: `{"commands":["touch made",""]}`, Has: []string{"the command is empty"}, Fails: true,
+			After: map[string]string{"made": "<none>"}},
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
-	"github.com/toolhost/toolhost/internal/text/truncate"
 	"github.com/toolhost/toolhost/internal/toolset/hands"
 )
 
@@ -36,27 +35,30 @@ type shellOutcome struct {
 	Code *int   `json:"exit_code,omitempty"`
 }
 
+const mostOutput = 1 << 20 // of each stream, in bytes
+
 // runShell runs commands in order, each in its own shell, until one times out.
 func runShell(ctx context.Context, deps hands.Deps, call *tool.Call, in shellInput) (*hands.Outcome, error) {
-	out := &hands.Outcome{}
-	outputs := []shellOutput{}
 	for _, command := range in.Commands {
 		if err := hands.CheckCommand(command); err != nil {
 			return nil, err
 		}
-		most := int(in.Most)
-		if most <= 0 {
-			most = outputTokens * bytesPerToken
-		}
+	}
+	most := min(int(in.Most), mostOutput)
+	if most <= 0 {
+		most = outputTokens * bytesPerToken
+	}
+	out := &hands.Outcome{}
+	outputs := []shellOutput{}
+	for _, command := range in.Commands {
 		ended, err := deps.Run(ctx, call, out, proc.Command{
-			Argv: deps.Bash(command, false), Dir: deps.Workspace.Root(), Cap: 2*most + 2,
+			Argv: deps.Bash(command, false), Dir: deps.Workspace.Root(), Cap: most,
 			Timeout: hands.Milliseconds(int64(in.Timeout), commandTimeout, mostTimeout),
 		})
 		if err != nil {
 			return nil, err
 		}
-		o := shellOutput{truncate.Head(text(ended.Stdout), most), truncate.Head(text(ended.Stderr), most),
-			shellOutcome{"exit", &ended.ExitCode}}
+		o := shellOutput{text(ended.Stdout), text(ended.Stderr), shellOutcome{"exit", &ended.ExitCode}}
 		if ended.TimedOut || ended.Cancelled {
 			o.Outcome = shellOutcome{Type: "timeout"}
 		}

@@ -24,7 +24,7 @@ func (o *Outcome) On(r *tool.Result) *tool.Result {
 
 // Ran adds metadata about a command's output: whether it is cut, and the files with all of it.
 func (o *Outcome) Ran(ended *proc.Result) {
-	o.Truncated = ended.Stdout.Truncated() || ended.Stderr.Truncated()
+	o.Truncated = o.Truncated || ended.Stdout.Truncated() || ended.Stderr.Truncated()
 	for _, stream := range []struct {
 		name string
 		proc.Output
