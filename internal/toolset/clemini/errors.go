@@ -62,7 +62,7 @@ func failed(name string, err error) *tool.Result {
 	}
 	object := map[string]any{}
 	maps.Copy(object, f.extra)
-	object["error"], object["error_code"], object["context"] = kit.Capital(f.err.Message), f.code, about
+	object["error"], object["error_code"], object["context"] = kit.Capital(f.err), f.code, about
 	r := tool.JSON(object)
 	r.Failed = f.err
 	return r

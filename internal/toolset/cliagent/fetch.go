@@ -57,7 +57,7 @@ func (p fetchParams) failure(err error, late bool) error {
 	e := tool.AsError(err)
 	switch {
 	case e.Code == tool.InvalidArgument:
-		return tool.Errorf(codeInvalidURL, "Invalid URL format").Suggest("%s. %s", kit.Capital(e.Message), e.Suggestion)
+		return tool.Errorf(codeInvalidURL, "Invalid URL format").Suggest("%s. %s", kit.Capital(e), e.Suggestion)
 	case e.Code == tool.Timeout && late:
 		return tool.Errorf(codeTimeout, "Request timed out after %d seconds", p.Timeout).
 			Suggest("Give it more time with timeout_seconds (up to %d), or try again later.", maxFetchSeconds)

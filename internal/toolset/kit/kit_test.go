@@ -81,6 +81,7 @@ func TestPathThatAMessageBeginsWith(t *testing.T) {
 func TestCapital(t *testing.T) {
 	for text, want := range map[string]string{"the call": "The call", "a.txt is odd": "a.txt is odd", "über": "über",
 		"": "", "Done": "Done"} {
-		assert.Equal(t, want, kit.Capital(text))
+		assert.Equal(t, want, kit.Capital(&tool.Error{Message: text}))
 	}
+	assert.Equal(t, "pp is odd", kit.Capital(tool.Errorf(tool.Unsupported, "pp is odd").With("path", "pp")))
 }

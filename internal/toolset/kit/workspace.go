@@ -70,19 +70,21 @@ func Decode(name string, accepts *schema.Schema, given json.RawMessage, params a
 // step, as in the contracts. A leading path is not changed.
 func Worded(err error) *tool.Error {
 	e := *tool.AsError(err)
-	if named, _ := e.Details["path"].(string); named == "" || !strings.HasPrefix(e.Message, named+" ") {
-		e.Message = Capital(e.Message)
-	}
-	e.Message = strings.ToValidUTF8(e.Message, "\uFFFD")
+	e.Message = strings.ToValidUTF8(Capital(&e), "\uFFFD")
 	if e.Suggestion == "" {
 		e.Suggestion = "Look at the parameters and try again."
 	}
 	return &e
 }
 
-// Capital capitalizes a first word in plain lower case. A name with a dot or slash stays.
-func Capital(s string) string {
+// Capital returns an error's message with a first word in plain lower case capitalized. A name stays: the path that the
+// error is about, and one with a dot or slash.
+func Capital(e *tool.Error) string {
+	s := e.Message
 	word, _, _ := strings.Cut(s, " ")
+	if named, _ := e.Details["path"].(string); named != "" && strings.HasPrefix(s, named+" ") {
+		return s
+	}
 	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return s
 	}

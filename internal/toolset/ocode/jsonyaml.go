@@ -178,8 +178,8 @@ func (p jsonYAMLParams) source(deps Deps, given string) (text []byte, file strin
 	}
 	info, err := deps.Workspace.Stat(name)
 	switch {
-	case err == nil && info.Mode().IsRegular():
-	case err == nil && !info.IsDir(), looksLikeFile(name):
+	case err == nil && !info.IsDir(): // reading refuses a pipe
+	case looksLikeFile(name):
 		if err == nil {
 			err = tool.Errorf(tool.IsDirectory, "%s is not a file", name).Suggest("Name a file.")
 		}

@@ -2,9 +2,11 @@ package ocode_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestJSONYAML(t *testing.T) {
@@ -15,6 +17,11 @@ func TestJSONYAML(t *testing.T) {
 		assert.Equal(t, json, g.Output)
 		assert.Equal(t, "yaml", g.Metadata["format"])
 		assert.EqualValues(t, 1, g.Metadata["documents"])
+	})
+	t.Run("a named pipe", func(t *testing.T) {
+		b := newBench(t)
+		require.NoError(t, syscall.Mkfifo(b.root+"/pp", 0o600))
+		b.fails("pp is a named pipe, not a regular file", "json_yaml", args{"action": "parse", "input": "pp"})
 	})
 	t.Run("action validate", func(t *testing.T) {
 		b := newBench(t)
