@@ -13,6 +13,7 @@ const maxFuzz = 2
 type fitter struct {
 	path string
 	file content
+	crlf bool // all lines of the file end with CR LF
 	out  []byte
 	// used is how many lines have been copied or replaced.
 	used int
@@ -35,6 +36,8 @@ func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, e
 		return data, nil, nil
 	}
 	f := &fitter{path: path, file: newContent(data), out: make([]byte, 0, len(data)+added(hunks))}
+	breaks := strings.Count(f.file.text, "\r\n")
+	f.crlf = breaks > 0 && breaks == strings.Count(f.file.text, "\n")
 	for i, h := range hunks {
 		old := h.pick('-')
 		found, ok := f.find(h, old)
@@ -153,7 +156,7 @@ func (f *fitter) place(number int, h *Hunk, old []string, found fit) {
 	for _, l := range h.Lines[:len(h.Lines)-after] {
 		switch l.Op {
 		case '+':
-			f.write(f.ending(l.Text, found), 1)
+			f.write(f.ending(l.Text, old, found), 1)
 		case '-':
 			f.used++
 		default:
@@ -178,10 +181,11 @@ func (f *fitter) write(lines string, count int) {
 	f.newLine += count
 }
 
-// ending returns an added line with the file's line ending if only lines with other endings
-// matched.
-func (f *fitter) ending(text string, found fit) string {
-	if !found.folded || !strings.HasSuffix(text, "\n") {
+// ending returns an added line with the file's line ending if only lines with other endings matched, or if all lines of
+// the file end with CR LF and no old line of the hunk does: one that does shows that the hunk's endings are meant.
+func (f *fitter) ending(text string, old []string, found fit) string {
+	shows := func(line string) bool { return strings.HasSuffix(line, "\r\n") }
+	if !strings.HasSuffix(text, "\n") || !found.folded && (!f.crlf || slices.ContainsFunc(old, shows)) {
 		return text
 	}
 	near := f.used
