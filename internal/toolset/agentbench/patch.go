@@ -1,6 +1,8 @@
 package agentbench
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -14,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/file/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/file/textedit/lines"
 	"github.com/toolhost/toolhost/internal/file/textedit/patch"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/store/record"
@@ -115,11 +118,12 @@ func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch
 	if err != nil {
 		return nil, as(typePatchParse, err)
 	}
-	reader := &patchReader{ctx: ctx, workspace: ws}
+	reader := &patchReader{ctx: ctx, workspace: ws, marked: strings.Contains(diff, "\ufeff"), files: map[string]decoded{}}
 	changes, err := patch.Apply(set, reader.read)
+	if err == nil {
+		return changes, reader.encode(changes)
+	}
 	switch code := tool.CodeOf(err); {
-	case err == nil:
-		return changes, nil
 	case reader.err != nil:
 		return nil, reader.err
 	case code == tool.Conflict, code == tool.AlreadyExists:
@@ -135,8 +139,13 @@ func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch
 type patchReader struct {
 	ctx       context.Context // of the call
 	workspace *workspace.Workspace
+	marked    bool // the patch has a byte order mark
+	files     map[string]decoded
 	err       error // ended the reading
 }
+
+// decoded is a file that is not plain UTF-8: as it is, and as the patch sees it, which is the same for a binary one.
+type decoded struct{ data, plain []byte }
 
 // read is a patch.ReadFunc. A directory counts as missing: the patch may mean another file.
 func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
@@ -146,7 +155,7 @@ func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
 	}
 	switch code := tool.CodeOf(err); {
 	case err == nil:
-		return data, info.Mode(), nil
+		return r.decode(name, data), info.Mode(), nil
 	case code == tool.NotFound, code == tool.NotADirectory:
 	case code == tool.IsDirectory:
 		err = fs.ErrNotExist
@@ -156,6 +165,79 @@ func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
 		r.err = err
 	}
 	return nil, 0, err
+}
+
+// decode returns a file as UTF-8 without a byte order mark, as patches are. It returns it as it is if the patch has the
+// mark, if the file has no single encoding, or if it is binary.
+func (r *patchReader) decode(name string, data []byte) []byte {
+	text, err := textedit.Decode(data)
+	if err != nil {
+		r.files[name] = decoded{data, data}
+		return data
+	}
+	plain := text.String()
+	switch text.Encoding() {
+	case textedit.UTF8:
+		if r.marked || len(plain) == len(data) {
+			return data
+		}
+	case textedit.Bytes:
+		plain = lines.Shown([]byte(plain))
+		if back, err := encoded(data, plain); r.marked || err != nil || !bytes.Equal(back, data) {
+			return data
+		}
+	}
+	r.files[name] = decoded{data, []byte(plain)}
+	return []byte(plain)
+}
+
+// encoded returns the content that makes plain the text of a file with the content data.
+func encoded(data []byte, plain string) ([]byte, error) {
+	text, err := textedit.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if plain, err = text.Form(plain); err != nil {
+		return nil, err
+	}
+	text.SetString(plain)
+	return text.Encode(), nil
+}
+
+// encode returns changed files to their encodings. It refuses to change a binary one.
+func (r *patchReader) encode(changes []patch.FileChange) error {
+	for i := range changes {
+		c := &changes[i]
+		source, ok := r.files[cmp.Or(c.From, c.Path)]
+		switch {
+		case !ok || c.Kind == patch.Delete:
+		case bytes.Equal(c.Data, source.plain):
+			c.Data = source.data
+		default:
+			data, err := encoded(source.data, string(c.Data))
+			if err != nil {
+				return unencoded(c.Path, err)
+			}
+			c.Data = data
+		}
+		old := c.Path
+		if c.Kind == patch.Rename || c.Kind == patch.Copy {
+			old = c.From
+		}
+		if file, ok := r.files[old]; ok {
+			c.Old = file.data
+		}
+	}
+	return nil
+}
+
+func unencoded(name string, err error) error {
+	e := tool.AsError(err)
+	err = tool.Errorf(e.Code, "%s: %s", name, e.Message).Suggest("%s Nothing was changed.", e.Suggestion).With("path", name)
+	if e.Code == tool.Unsupported {
+		err = as(typePatchHunk, err)
+	}
+	return err
 }
 
 // removeEmptied removes directories that the patch left empty, as git and patch do.

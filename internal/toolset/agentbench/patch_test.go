@@ -419,3 +419,66 @@ func TestApplyPatchKeepsModeAndOtherBytes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0o751), info.Mode().Perm())
 }
+
+// Encoding, byte order mark and line endings of a file survive.
+func TestApplyPatchEncodings(t *testing.T) {
+	for name, c := range map[string]struct{ file, hunk, want string }{
+		"UTF-16 LE":            {utf16le("one\ntwo\n"), "@@ -1,2 +1,3 @@\n one\n+né\n two\n", utf16le("one\nné\ntwo\n")},
+		"UTF-16 LE, CR LF":     {utf16le("one\r\ntwo\r\n"), "@@ -1 +1 @@\n-one\n+1\n", utf16le("1\r\ntwo\r\n")},
+		"UTF-16 BE":            {"\xfe\xff\x00a\x00\n", "@@ -1 +1 @@\n-a\n+b\n", "\xfe\xff\x00b\x00\n"},
+		"Latin-1":              {"caf\xe9\nb\n", "@@ -1,2 +1,2 @@\n café\n-b\n+thé\n", "caf\xe9\nth\xe9\n"},
+		"both":                 {"caf\xe9\né\nb\n", "@@ -3 +3 @@\n-b\n+é\n", "caf\xe9\né\né\n"},
+		"a mark":               {"\ufeffa\nb\n", "@@ -1,2 +1,3 @@\n+x\n a\n b\n", "\ufeffx\na\nb\n"},
+		"a mark that is shown": {"\ufeffa\nb\n", "@@ -1,2 +1,2 @@\n-\ufeffa\n+A\n b\n", "A\nb\n"},
+		"a mark that is added": {"a\nb\n", "@@ -1,2 +1,2 @@\n-a\n+\ufeffa\n b\n", "\ufeffa\nb\n"},
+		"CR LF":                {"a\r\nb\r\n", "@@ -1,0 +2 @@\n+new\n", "a\r\nnew\r\nb\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.write(t, "f", c.file)
+			e := f.call(t, "apply_patch", diffOf("--- a/f\n+++ b/f\n"+c.hunk))
+			require.Equal(t, "success", e.Status, "%+v", e.Error)
+			assert.Equal(t, c.want, f.read(t, "f"))
+		})
+	}
+}
+
+func utf16le(ascii string) string {
+	text := "\xff\xfe"
+	for _, r := range ascii {
+		text += string([]byte{byte(r), 0})
+	}
+	return text
+}
+
+func TestApplyPatchRefusesEncodings(t *testing.T) {
+	for name, c := range map[string]struct{ file, hunk, kind, message string }{
+		"what Latin-1 lacks": {"caf\xe9\nb\n", "@@ -2 +2 @@\n-b\n+€\n", "patch_hunk_fail",
+			"f: the file is in an 8-bit encoding such as Latin-1, which lacks characters"},
+		"binary": {"a\x00\nb\n", "@@ -2 +2 @@\n-b\n+c\n", "binary_file", "f: the file is binary"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.write(t, "f", c.file)
+			f.fails(t, c.kind, c.message, "apply_patch", diffOf("--- a/f\n+++ b/f\n"+c.hunk))
+			assert.Equal(t, c.file, f.read(t, "f"))
+		})
+	}
+}
+
+// A file that only gets another name or mode, or goes, may be of any kind.
+func TestApplyPatchMovesOtherEncodings(t *testing.T) {
+	f := newFixture(t)
+	binary, wide := "a\x00\n", utf16le("a\n")
+	for name, data := range map[string]string{"binary": binary, "wide": wide, "x": wide, "y": "plain\n", "mark": "\ufeffa\n"} {
+		f.write(t, name, data)
+	}
+	move := func(from, to string) string {
+		return "diff --git a/" + from + " b/" + to + "\nsimilarity index 100%\nrename from " + from + "\nrename to " + to + "\n"
+	}
+	e := f.call(t, "apply_patch", diffOf(move("binary", "b2")+move("wide", "w2")+move("x", "y")+move("y", "x")+
+		"diff --git a/mark b/mark\ndeleted file mode 100644\n--- a/mark\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"))
+	require.Equal(t, "success", e.Status, "%+v", e.Error)
+	assert.Equal(t, map[string]string{"b2": "false:" + binary, "w2": "false:" + wide, "y": "false:" + wide,
+		"x": "false:plain\n"}, f.tree(t))
+}

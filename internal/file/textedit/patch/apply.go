@@ -277,6 +277,9 @@ func (s *state) change(renamed map[*state]bool) (FileChange, bool) {
 		c.Kind, c.Data, c.Mode = Delete, nil, 0
 	case s.existed:
 		c.Kind = Modify
+		if s.from != nil {
+			c.From = s.from.path
+		}
 		if string(s.before) == string(s.data) && c.Mode == 0 {
 			return c, false
 		}

@@ -66,7 +66,7 @@ type Line struct {
 type FileChange struct {
 	Kind Kind
 	// Path is the file in the patch, without a prefix. For Rename and Copy it is the new name, From the old
-	// one.
+	// one. For Modify, From is the file whose content this one got, if any.
 	Path, From string
 	// Old and Data are the content before and after. Old is nil for Create, Data for Delete. For Rename and Copy,
 	// Old is the content of From.
