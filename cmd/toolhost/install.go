@@ -458,7 +458,7 @@ func (a *app) fillCache() {
 	}
 	defer p.Close()
 	if servers := p.Servers(); servers != nil {
-		servers.Load(ctx)
+		servers.Load(ctx, "")
 		p.TakeOver(ctx)
 	}
 }

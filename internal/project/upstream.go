@@ -33,7 +33,7 @@ func (p *Project) addUpstream(m *assembly, cfg *config.Config) error {
 	prepare, denied := p.confineUpstream(cfg)
 	options := mcpclient.Options{
 		Prepare: prepare, Denied: denied,
-		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"),
+		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"), Pins: m.pins,
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
 		OnChange: func(string) { // FollowServers reads the tools again
 			select {
@@ -133,7 +133,7 @@ func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	upstream := p.Servers()
-	if upstream == nil || !upstream.Load(waiting) {
+	if upstream == nil || !upstream.Load(waiting, "") {
 		return false
 	}
 	p.regather(ctx)
@@ -164,7 +164,8 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 	return prepare, denied
 }
 
-// LoadFor connects to MCP servers with unknown tools if the wanted tool is not elsewhere, or was left out.
+// LoadFor connects to MCP servers with unknown tools, and those that once had the wanted tool, if that is not elsewhere
+// or was left out.
 func (p *Project) LoadFor(ctx context.Context, name string) {
 	upstream := p.Servers()
 	_, err := p.Host.Catalog().Lookup(name)
@@ -173,7 +174,7 @@ func (p *Project) LoadFor(ctx context.Context, name string) {
 	if upstream == nil || !missing {
 		return
 	}
-	if upstream.Load(ctx) {
+	if upstream.Load(ctx, name) {
 		p.regather(ctx)
 	}
 }

@@ -57,7 +57,8 @@ type Options struct {
 	// Prepare changes a server's command before its start, for example to confine it. An error prevents the
 	// start. May be nil.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
-	// Pins admits the tools of Tools and Call; a Source's tools are admitted by its host. Nil admits all.
+	// Pins admits the tools of Tools and Call; a Source's tools are admitted by its host, from the same store. Nil
+	// admits all.
 	Pins *pins.Store
 	// Denied explains a server's failure by confinement, from its output; "" if that was not the cause. May be
 	// nil.
@@ -209,12 +210,12 @@ func (c *Client) Sources() []*Source {
 	return sources
 }
 
-// Load connects, concurrently, to every server with unknown tools, and returns when each is connected or has
-// failed. It reports whether there was one.
-func (c *Client) Load(ctx context.Context) bool {
+// Load connects, concurrently, to every server with unknown tools, or that once had the named one, and returns when
+// each is connected or has failed. It reports whether there was one.
+func (c *Client) Load(ctx context.Context, name string) bool {
 	return c.connect(ctx, func(s *server) bool {
 		_, known := s.known()
-		return !known
+		return !known || name != "" && s.had(name)
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/mcpclient"
+	"github.com/toolhost/toolhost/internal/store/pins"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 	"github.com/toolhost/toolhost/internal/test/testproc"
 )
@@ -181,10 +182,57 @@ func TestListingFromTheCacheStartsNothing(t *testing.T) {
 	require.ErrorIs(t, err, &tool.Error{Code: tool.Unavailable})
 	require.Equal(t, 0, countLines(t, spec.Env["TEST_MCP_STARTS"]), "without patience nothing is started")
 
-	open(t, options, spec).Load(t.Context())
+	open(t, options, spec).Load(t.Context(), "")
 	require.Equal(t, 1, countLines(t, spec.Env["TEST_MCP_STARTS"]))
 	require.Len(t, toolsOf(t, open(t, options, spec).Sources()[0]), 4)
 	require.Equal(t, 1, countLines(t, spec.Env["TEST_MCP_STARTS"]), "the cache tells")
+}
+
+// What a listing of the cache lacks, or what is left out of it, may be there again: the server is asked.
+func TestAListingThatLacksToolsIsNotKeptForEver(t *testing.T) {
+	const one, two = `{"name":"one","inputSchema":{"type":"object"}}`, `{"name":"two","inputSchema":{"type":"object"}}`
+	for name, test := range map[string]struct {
+		since  string
+		starts int // of a list, and of a call of one
+	}{
+		"dropped":       {``, 1},
+		"changed":       {two + `,{"name":"one","description":"Now.","inputSchema":{"type":"object"}}`, 1},
+		"added":         {one + `,` + two + `,{"name":"three","inputSchema":{"type":"object"}}`, 1},
+		"partly gone":   {two, 0},
+		"another order": {two + `,` + one, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			list, starts := filepath.Join(dir, "list"), filepath.Join(dir, "starts")
+			spec := upstream("raw")
+			spec.Prefix = "u_"
+			spec.Env["TEST_MCP_TOOLS"], spec.Env["TEST_MCP_STARTS"] = list, starts
+			next := func() *mcpclient.Client {
+				return open(t, mcpclient.Options{CacheDir: filepath.Join(dir, "cache"),
+					Pins: pins.Open(pins.Place{Dir: filepath.Join(dir, "pins")})}, spec)
+			}
+			require.NoError(t, os.WriteFile(list, []byte(one+","+two), 0o600))
+			_, _, err := next().Tools(t.Context(), "up")
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(list, []byte(test.since), 0o600))
+			next().Connect(t.Context())
+			before := countLines(t, starts)
+
+			require.NoError(t, os.WriteFile(list, []byte(one+","+two), 0o600))
+			listing := next()
+			listed := toolsOf(t, listing.Sources()[0])
+			require.Equal(t, test.starts, countLines(t, starts)-before)
+			if test.starts > 0 {
+				require.Len(t, listed, 2)
+			}
+			require.NoError(t, os.WriteFile(list, []byte(test.since), 0o600))
+			next().Connect(t.Context())
+			require.NoError(t, os.WriteFile(list, []byte(one+","+two), 0o600))
+			calling := next()
+			require.True(t, calling.Load(t.Context(), "u_one"))
+			require.Len(t, toolsOf(t, calling.Sources()[0]), 2)
+		})
+	}
 }
 
 func TestAHangingServerDelaysNobody(t *testing.T) {

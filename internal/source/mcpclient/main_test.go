@@ -110,6 +110,10 @@ func (s *rawServer) handle(m rawMessage) {
 		s.answer(m.ID, `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1.2"}}`)
 	case "tools/list":
 		tools := rawTools
+		if file := os.Getenv("TEST_MCP_TOOLS"); file != "" {
+			text, _ := os.ReadFile(file)
+			tools = []string{string(text)}
+		}
 		if s.kind == "odd" {
 			tools = append([]string{`null`, `{"name":5,"inputSchema":{}}`,
 				`{"name":"worse","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`}, rawTools...)

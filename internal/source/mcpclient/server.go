@@ -2,11 +2,13 @@ package mcpclient
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/source/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/source/supervisor"
+	"github.com/toolhost/toolhost/internal/store/pins"
 )
 
 // A failed server is retried by the next call at once, after further failures in a row only after a rest. A
@@ -41,7 +43,8 @@ type server struct {
 	recent   *tool.Error // of another process, while it counts
 }
 
-// known returns the listing without connecting; ok if it is current.
+// known returns the listing without connecting; ok if it is current. One without tools, or with a tool that is left
+// out, counts only while the server is connected: only the server can tell whether it is still so.
 func (s *server) known() (l *listing, ok bool) {
 	s.Lock()
 	defer s.Unlock()
@@ -54,7 +57,20 @@ func (s *server) known() (l *listing, ok bool) {
 			}
 		}
 	}
-	return s.listing, s.listing != nil && s.fresh
+	return s.listing, s.listing != nil && s.fresh && (s.Current != nil || s.isUsable(s.listing))
+}
+
+func (s *server) isUsable(l *listing) bool {
+	refused := func(t upstreamTool) bool {
+		return s.spec.selects(t.Name) && !s.client.options.Pins.Admits(s.source(), t.Name, pins.Definition(&t))
+	}
+	return len(l.Tools) > 0 && !slices.ContainsFunc(l.Tools, refused)
+}
+
+// had reports whether a tool was once offered under that name.
+func (s *server) had(name string) bool {
+	return slices.ContainsFunc(s.client.options.Pins.Names(s.source()),
+		func(own string) bool { return (&Source{s}).Offered(own) == name })
 }
 
 func (s *server) acquire(ctx context.Context) (*conn, error) {

@@ -114,14 +114,14 @@ func (s *Store) Admit(source, name string, definition []byte) *tool.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.record(source)
-	old, known := r.tools[name]
 	same := func(c Change) bool { return c.Source == source && c.Name == name }
 	s.changed = slices.DeleteFunc(s.changed, same)
+	old, known := r.tools[name]
 	if old == sum {
 		return nil
 	}
 	s.keepText(sum, definition)
-	if !known && r.first {
+	if r.admits(name, sum) {
 		r.tools[name], r.dirty = sum, true
 		return nil
 	}
@@ -132,6 +132,21 @@ func (s *Store) Admit(source, name string, definition []byte) *tool.Error {
 	}
 	return tool.Errorf(tool.NeedsConfirmation, "the tool %q of %s is left out: %s", name, source, what).
 		Suggest("toolhost trust tools shows the difference and approves it.")
+}
+
+// Admits reports whether Admit would, and changes nothing.
+func (s *Store) Admits(source, name string, definition []byte) bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record(source).admits(name, digest(definition))
+}
+
+func (r *record) admits(name, sum string) bool {
+	old, known := r.tools[name]
+	return old == sum || !known && r.first
 }
 
 // Learn pins tools of a source that was never used, offered or not.
