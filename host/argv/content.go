@@ -37,14 +37,14 @@ func (c *Content) Printed() bool { return c.Text == nil && c.File == nil && c.Da
 
 // Text returns an expression's value as text, with parameters unchanged. Null is the empty text.
 func (e *Expr) Text(values map[string]any) string {
-	f := fill{values: values}
+	f := fill{values: values, blank: true}
 	text, _ := f.text(*e)
 	return text
 }
 
 // URI is Text for a URI: within one, a parameter is percent-encoded; a whole URI stays.
 func (e *Expr) URI(values map[string]any) string {
-	f := fill{values: values}
+	f := fill{values: values, blank: true}
 	chosen := *e
 	for chosen.When != nil {
 		chosen = f.choose(chosen.When)

@@ -26,7 +26,8 @@ type Expr struct {
 	// Param names a parameter. As a whole argument, a list makes an argument for each item, and null makes
 	// none.
 	Param string
-	// Concat joins expressions. A null among them makes the whole null.
+	// Concat joins expressions. A null among them makes a whole argument or variable null; elsewhere it is the empty
+	// text.
 	Concat []Expr
 	// When chooses by a bool parameter.
 	When *When
@@ -82,8 +83,7 @@ func (t *Template) Resolve(params []Param, values map[string]any, paths Paths) (
 		f.run.Env[name] = text
 	}
 	if t.Stdin != nil {
-		text, _ := f.text(*t.Stdin)
-		f.run.Stdin = []byte(text)
+		f.run.Stdin = []byte(t.Stdin.Text(values))
 	}
 	return f.run, f.noNUL()
 }
@@ -93,6 +93,7 @@ type fill struct {
 	params   map[string]*Param
 	run      *Run
 	operands bool // a literal -- has passed
+	blank    bool // null within a text is the empty text
 }
 
 func (f *fill) checkPaths(p *Param, paths Paths) error {
@@ -193,7 +194,7 @@ func (f *fill) text(e Expr) (string, bool) {
 	var b strings.Builder
 	for _, part := range e.Concat {
 		text, ok := f.text(part)
-		if !ok {
+		if !ok && !f.blank {
 			return "", false
 		}
 		b.WriteString(text)

@@ -86,6 +86,32 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
+func TestNullInAText(t *testing.T) {
+	focus := argv.Expr{Param: "focus"}
+	within := func(parts ...argv.Expr) argv.Expr { return argv.Expr{Concat: parts} }
+	for name, test := range map[string]struct {
+		text      argv.Expr
+		want, uri string
+	}{
+		"at the end":     {within(argv.Expr{Literal: "a b. "}, focus), "a b. ", "a b. "},
+		"at the start":   {within(focus, argv.Expr{Param: "file"}), "x y", "x%20y"},
+		"a choice of it": {within(argv.Expr{When: &argv.When{Param: "all", Then: focus}}, argv.Expr{Literal: "b"}), "b", "b"},
+		"alone":          {focus, "", ""},
+		"as null":        {within(argv.Expr{Literal: "a"}, argv.Expr{Null: true}), "a", "a"},
+	} {
+		values := map[string]any{"focus": nil, "file": "x y", "all": true}
+		assert.Equal(t, test.want, test.text.Text(values), name)
+		assert.Equal(t, test.uri, test.text.URI(values), name)
+		template := argv.Template{Argv: []argv.Expr{{Literal: "cat"}, test.text}, Stdin: &test.text,
+			Env: map[string]argv.Expr{"T": test.text}}
+		run, err := template.Resolve(nil, values, world)
+		require.NoError(t, err, name)
+		assert.Equal(t, []string{"cat"}, run.Argv, "%s leaves out the argument", name)
+		assert.Empty(t, run.Env, "%s leaves out the variable", name)
+		assert.Equal(t, test.want, string(run.Stdin), name)
+	}
+}
+
 // TestNoOptionFromAValue checks that no argument from a template begins with a dash that the template's author
 // did not write.
 func TestNoOptionFromAValue(t *testing.T) {
