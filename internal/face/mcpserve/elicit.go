@@ -235,10 +235,11 @@ func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 		return state, nil
 	}
 	took := time.Since(time.UnixMilli(state.Put))
-	maps.Copy(state.answers, answers(in.responses, took, func(key string) bool {
+	given := answers(in.responses, took, func(key string) bool {
 		_, open := state.Open[key]
 		return open
-	}))
+	})
+	maps.Copy(state.answers, given)
 	for key, form := range state.Open {
 		if key == host.ApprovalKey {
 			continue // an empty choice is an answer to it
@@ -249,9 +250,9 @@ func (s *Server) resume(conn *conn, in *requestInfo) (asked, error) {
 	}
 	if _, decided := state.answers[host.ApprovalKey]; decided {
 		s.pending.end(state.Call)
-		if !s.spent.spend(state.Nonce, time.Unix(state.Expires, 0)) {
-			return asked{}, notOpen()
-		}
+	}
+	if len(given) > 0 && !s.spent.spend(state.Nonce, time.Unix(state.Expires, 0)) {
+		return asked{}, notOpen()
 	}
 	return state, nil
 }
@@ -261,7 +262,7 @@ func notOpen() *tool.Error {
 		Suggest("Call again without requestState and answer the new question.")
 }
 
-// spent holds the states that brought an approval until they expire: an approval is good for one run.
+// spent holds the answered states until they expire: an answer is good for one run.
 type spent struct {
 	mu    sync.Mutex
 	until map[string]time.Time

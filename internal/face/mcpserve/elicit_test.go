@@ -219,6 +219,24 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 	assert.Equal(t, want, textOf(t, old.receive()))
 }
 
+func TestAnAnswerIsGoodOnce(t *testing.T) {
+	w := serveWeb(t, newHost(t, host.Options{}, twice()), mcpserve.HTTPOptions{})
+	q, key := w.ask("twice", `{}`)
+	const ada = `{"action":"accept","content":{"name":"Ada"}}`
+	assert.Contains(t, protocolError(w.reply("twice", `{}`, key, q.RequestState, `{"action":"accept","content":{}}`)),
+		"does not fit", "control: this answers nothing")
+	assert.Equal(t, "input_required", w.reply("twice", `{}`, "else", q.RequestState, ada)["result"].(map[string]any)["resultType"],
+		"control: nor does this")
+	second := w.reply("twice", `{}`, key, q.RequestState, ada)["result"].(map[string]any)
+	require.Equal(t, "input_required", second["resultType"])
+	state := second["requestState"].(string)
+	assert.Contains(t, textOf(t, w.reply("twice", `{}`, "second", state, ada)), `accept {"name":"Ada"} accept`)
+	for _, action := range []string{ada, `{"action":"decline"}`} {
+		assert.Contains(t, protocolError(w.reply("twice", `{}`, key, q.RequestState, action)), "does not belong")
+		assert.Contains(t, protocolError(w.reply("twice", `{}`, "second", state, action)), "does not belong")
+	}
+}
+
 // A client that cannot draw a form sends it empty: the agent is told which answers are valid.
 func TestAnEmptyFormIsAnsweredWithItsFields(t *testing.T) {
 	color := newTool("color", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
