@@ -3,6 +3,8 @@ package mcpserve
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,6 +14,24 @@ import (
 
 // mostError bounds a protocol error's message and data, in bytes: both repeat parts of the request.
 const mostError = 64 << 10
+
+// levels are the log levels of MCP.
+var levels = []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// refuseWrong refuses what the SDK accepts, or refuses without a code.
+func refuseWrong(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		if p, ok := request.GetParams().(*mcp.SetLoggingLevelParams); ok && p != nil && !slices.Contains(levels, p.Level) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: fmt.Sprintf("there is no log level %q. The levels are %v.", p.Level, levels)}
+		}
+		result, err := next(ctx, method, request)
+		if _, coded := errors.AsType[*jsonrpc.Error](err); err != nil && !coded && method == "initialize" {
+			err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+		}
+		return result, err
+	}
+}
 
 func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {

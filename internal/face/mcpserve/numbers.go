@@ -57,7 +57,8 @@ func inexactResponses(params json.RawMessage) bool {
 		!exact.Kept(p.Responses)
 }
 
-// exactBody refuses an HTTP request whose numbers float64 would change.
+// exactBody refuses an HTTP request whose numbers float64 would change, and one that says nothing, which the SDK would
+// accept and never answer.
 func exactBody(r *http.Request) *refusal {
 	body := bodyOf(r)
 	parts := jsonlines.Split(bytes.TrimSpace(body))
@@ -69,6 +70,12 @@ func exactBody(r *http.Request) *refusal {
 		}
 		if json.Unmarshal(part, &m) != nil {
 			continue
+		}
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(part, &fields) == nil && isEmpty(fields) {
+			no := refuse(http.StatusBadRequest, "not a JSON-RPC message: "+errEmpty.Error(), "Send a request.")
+			no.id = m.ID
+			return no
 		}
 		var cancels struct {
 			ID json.RawMessage `json:"requestId"`

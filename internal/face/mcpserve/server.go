@@ -103,7 +103,7 @@ func New(h *host.Host, options Options) *Server {
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(withStack, boundErrors, s.nameUnknown, s.asTasks, s.awaitListed, s.listWhole,
+	s.sdk.AddReceivingMiddleware(withStack, boundErrors, refuseWrong, s.nameUnknown, s.asTasks, s.awaitListed, s.listWhole,
 		s.describeListed, keepSession, s.instruct)
 	if options.Middleware != nil {
 		s.sdk.AddReceivingMiddleware(options.Middleware)

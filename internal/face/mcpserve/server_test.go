@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,54 @@ func (w *wire) initialize(version string) map[string]any {
 	answer := w.receive()
 	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return answer
+}
+
+// A client waits for an answer to everything with an id.
+func TestWrongMessagesAreAnswered(t *testing.T) {
+	w := dial(t, newHost(t, host.Options{}))
+	w.initialize("2025-11-25")
+	for _, test := range []struct {
+		line string
+		id   any
+		code float64
+	}{
+		{`{"jsonrpc":"2.0","id":11}`, 11.0, -32600},
+		{`{"jsonrpc":"2.0","id":12,"METHOD":"ping"}`, 12.0, -32600},
+		{`{"jsonrpc":"1.0","id":5,"method":"ping"}`, 5.0, -32600},
+		{`{"id":"a","method":"ping"}`, "a", -32600},
+		{`{"jsonrpc":"2.0","id":6,"method":5}`, 6.0, -32600},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":[1],"method":5}`, nil, -32600},
+		{`[]`, nil, -32600},
+		{`[{"jsonrpc":"2.0","id":7}]`, 7.0, -32600},
+		{`5`, nil, -32600},
+		{`null`, nil, -32600},
+		{`{}`, nil, -32600},
+		{`{"jsonrpc":"2.0","id":8,"method":"ping"} {"jsonrpc":"2.0","id":9,"method":"ping"}`, nil, -32700},
+		{`{"jsonrpc":"2.0","id":8,"method":"ping"} more`, nil, -32700},
+		{`{"jsonrpc":"2.0","id":8,`, nil, -32700},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+			`"clientInfo":{"name":"t","version":"1"}}}`, 1.0, -32600},
+		{`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"bogus"}}`, 2.0, -32602},
+		{`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel"}`, 2.0, -32600},
+	} {
+		w.send(test.line)
+		m := w.receive()
+		assert.Contains(t, m, "id", test.line)
+		assert.Equal(t, test.id, m["id"], test.line)
+		e, _ := m["error"].(map[string]any)
+		assert.Equal(t, test.code, e["code"], "%s: %v", test.line, m)
+		assert.NotContains(t, e["message"], "Go value of type map", test.line)
+	}
+	for _, level := range []string{"debug", "emergency"} {
+		w.send(`{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"` + level + `"}}`)
+		assert.NotNil(t, w.receive()["result"], "control: %s", level)
+	}
+
+	r := serveWeb(t, newHost(t, host.Options{}), mcpserve.HTTPOptions{}).post(`{"jsonrpc":"2.0","id":11}`,
+		"Mcp-Protocol-Version", "2025-11-25")
+	assert.Equal(t, http.StatusBadRequest, r.StatusCode)
+	assert.Equal(t, 11.0, answer(t, r)["id"])
 }
 
 func TestInitializeAndList(t *testing.T) {

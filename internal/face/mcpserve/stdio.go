@@ -43,7 +43,7 @@ func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 		In: t.in, Limit: MaxMessage, Decode: decodeMessage,
 		Invalid: c.invalid,
 		TooLong: func(id json.RawMessage) (none jsonrpc.Message, ok bool) {
-			c.refuse(id, errTooLong)
+			c.refuse(id, jsonrpc.CodeParseError, errTooLong)
 			return none, false
 		},
 		Received: c.count,
@@ -212,12 +212,20 @@ func (c *lineConn) count(message jsonrpc.Message) {
 
 var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
 
-// decodeMessage is rpcid.Decode, which decodes twice, with a fast path for plain requests.
+// decodeMessage is rpcid.Decode, which decodes twice, with a fast path for plain requests. Unlike the SDK it takes
+// neither text behind the message nor an answer without content.
 func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil && !json.Valid(data) {
+		return nil, err
+	} else if err != nil {
+		return nil, errNoObject
+	}
+	if isEmpty(fields) {
+		return nil, errEmpty
+	}
 	var request jsonrpc.Request
-	plain := json.Unmarshal(data, &fields) == nil && string(fields["jsonrpc"]) == `"2.0"` &&
-		string(fields["params"]) != "null" &&
+	plain := string(fields["jsonrpc"]) == `"2.0"` && string(fields["params"]) != "null" &&
 		json.Unmarshal(fields["method"], &request.Method) == nil
 	if !plain {
 		return rpcid.Decode(exactAnswer(data))
@@ -232,24 +240,39 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	return &request, err
 }
 
-// invalid answers an invalid message.
+var (
+	errEmpty    = errors.New("it has no method, result or error")
+	errNoObject = errors.New("it is not a JSON object")
+)
+
+func isEmpty(fields map[string]json.RawMessage) bool {
+	return fields["method"] == nil && fields["result"] == nil && fields["error"] == nil
+}
+
+// invalid answers an invalid message, under its id if that can be read.
 func (c *lineConn) invalid(data []byte, cause error) {
-	var m struct {
-		ID json.RawMessage `json:"id"`
+	var m map[string]json.RawMessage
+	_ = json.Unmarshal(data, &m)
+	id := m["id"]
+	if _, err := rpcid.Of(id); err != nil {
+		id = nil
 	}
-	if errors.Is(cause, errInexact) && json.Unmarshal(data, &m) == nil {
-		c.fail(m.ID, jsonrpc.CodeInvalidParams, inexactAnswer+". "+giveText)
-		return
+	switch {
+	case !json.Valid(data):
+		c.refuse(nil, jsonrpc.CodeParseError, cause)
+	case errors.Is(cause, errInexact):
+		c.fail(id, jsonrpc.CodeInvalidParams, inexactAnswer+". "+giveText)
+	default:
+		c.refuse(id, jsonrpc.CodeInvalidRequest, cause)
 	}
-	c.refuse(nil, cause)
 }
 
-// refuse answers an invalid message. A nil id is sent as null.
-func (c *lineConn) refuse(id json.RawMessage, cause error) {
-	c.fail(id, jsonrpc.CodeParseError, "not a JSON-RPC message: "+cause.Error())
+// refuse answers what is not a message.
+func (c *lineConn) refuse(id json.RawMessage, code int, cause error) {
+	c.fail(id, code, "not a JSON-RPC message: "+cause.Error())
 }
 
-// fail sends an error itself, not through the SDK.
+// fail sends an error itself, not through the SDK. A nil id is sent as null.
 func (c *lineConn) fail(id json.RawMessage, code int, message string) {
 	if line := errorLine(id, code, message); line != nil {
 		_ = c.writeLine(line)

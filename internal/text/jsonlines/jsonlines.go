@@ -119,10 +119,10 @@ func (r *Reader[M]) messages(line []byte) (found []M) {
 	return found
 }
 
-// Split returns the messages of a batch, or the one message.
+// Split returns the messages of a batch, or the one message. An empty batch is an invalid message.
 func Split(data []byte) []json.RawMessage {
 	var batch []json.RawMessage
-	if bytes.HasPrefix(data, []byte{'['}) && json.Unmarshal(data, &batch) == nil {
+	if bytes.HasPrefix(data, []byte{'['}) && json.Unmarshal(data, &batch) == nil && len(batch) > 0 {
 		return batch
 	}
 	return []json.RawMessage{data}

@@ -57,7 +57,7 @@ func TestReader(t *testing.T) {
 		want  seen
 	}{
 		"lines":      {"1\n\n 2 \r\n3", seen{messages: []string{"1", "2", "3"}}},
-		"a batch":    {"[1,{\"a\":2}]\n[]\n", seen{messages: []string{"1", `{"a":2}`}}},
+		"a batch":    {"[1,{\"a\":2}]\n[]\n", seen{messages: []string{"1", `{"a":2}`, "[]"}}}, // Decode refuses an empty one
 		"no message": {"starting\n1\n", seen{messages: []string{"1"}, invalid: []string{"starting"}}},
 		"too long, id first": {`{"jsonrpc":"2.0","id":7,"result":"` + long + "\"}\n1\n",
 			seen{messages: []string{"instead", "1"}, tooLong: []string{"7"}}},
