@@ -28,6 +28,7 @@ func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) 
 	}
 	ctx, done := c.begin(ctx)
 	defer done()
+	c.hiddenBy(ctx)
 	c.render(ctx, why)
 	c.redact()
 	c.record(ctx)
@@ -107,6 +108,7 @@ type call struct {
 	reviewed          *reviewed // made in a view; reviewing is its name
 	reviewing         string
 	filed             bool // it waits for approval
+	looking           bool // it is not made
 }
 
 // begin counts the step. The returned context has the call; done must be called at the end.
@@ -182,17 +184,26 @@ func (c *call) resolve(ctx context.Context) error {
 			return nil
 		}
 	}
-	entry, err := c.host.Catalog().Lookup(c.request.Tool)
-	if tool.CodeOf(err) == tool.Denied {
-		c.outcome.Decision = Decision{Action: Deny, Reason: "no call of the tool is ever allowed"}
-		c.decided(ctx, "")
+	catalog := c.host.Catalog()
+	entry, err := catalog.Lookup(c.request.Tool)
+	if c.looking && catalog.hidden[c.request.Tool].Rule != "" { // the judge says by which rules
+		entry, err = catalog.withheld[c.request.Tool], nil
 	}
 	if err != nil {
+		c.hiddenBy(ctx)
 		return err
 	}
 	c.entry = entry
 	c.outcome.Source, c.outcome.Definition, c.outcome.foreign = entry.Source, entry.Definition(), entry.foreign
 	return nil
+}
+
+// hiddenBy records the decision by which the tool is hidden, if it is.
+func (c *call) hiddenBy(ctx context.Context) {
+	if d, hidden := c.host.Catalog().hidden[c.request.Tool]; hidden && !c.looking {
+		c.outcome.Decision = d
+		c.decided(ctx, "")
+	}
 }
 
 func (c *call) decode(context.Context) error {
@@ -293,7 +304,7 @@ func (s *Session) Preview(ctx context.Context, request Request) (*Outcome, error
 
 // unmade returns a call that is not made.
 func (s *Session) unmade(request Request) *call {
-	c := &call{host: s.host, session: s, request: request, running: new(running), started: time.Now()}
+	c := &call{host: s.host, session: s, request: request, running: new(running), started: time.Now(), looking: true}
 	c.outcome.Tool = request.Tool
 	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root,
 		Host: &services{call: c}}

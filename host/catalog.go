@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,9 +22,9 @@ type Toolset struct {
 	Resources, Prompts []string
 	// Rename maps names of tools to their names in this set.
 	Rename map[string]string
-	// Hide reports whether to leave out a tool, such as one that a policy always denies, by its name in the
-	// set. May be nil.
-	Hide func(name string, def *tool.Definition) bool
+	// Hide returns the decision by which a tool is left out, such as one that a policy always denies, nil for
+	// others. The name is the tool's in the set. May be nil.
+	Hide func(name string, def *tool.Definition) *Decision
 	// Absent suggests what to do about an unknown tool; with "" only similar names are suggested. May be nil.
 	Absent func(name string) string
 	// Envelope is set for contracts whose tools answer with the contract's own result object.
@@ -113,7 +114,7 @@ type Catalog struct {
 	problems []Problem
 	leftOut  []LeftOut
 	warnings []LeftOut
-	hidden   []string
+	hidden   map[string]Decision
 	withheld map[string]*Entry // not offered; the record must still know their secrets
 
 	resources []*Entry
@@ -131,7 +132,7 @@ func (c *Catalog) Problems() []Problem { return c.problems }
 func (c *Catalog) LeftOut() []LeftOut { return c.leftOut }
 
 // Hidden returns the names of the tools that the toolset hides.
-func (c *Catalog) Hidden() []string { return slices.Clone(c.hidden) }
+func (c *Catalog) Hidden() []string { return slices.Sorted(maps.Keys(c.hidden)) }
 
 // Toolset returns the selection that the catalog was built for.
 func (c *Catalog) Toolset() Toolset { return c.toolset }
@@ -145,12 +146,11 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if c.toolset.Absent != nil {
 		absent = c.toolset.Absent(name)
 	}
-	if slices.Contains(c.hidden, name) {
+	if d, hidden := c.hidden[name]; hidden {
 		if absent != "" {
 			return nil, tool.Errorf(tool.Denied, "the tool %q is not offered", name).Suggest("%s", absent)
 		}
-		return nil, tool.Errorf(tool.Denied, "the tool %q is denied by policy", name).
-			Suggest("Do it another way, or ask the user to change the policy.")
+		return nil, denied(name, d)
 	}
 	for _, left := range c.leftOut {
 		if left.Name == name {
@@ -189,7 +189,7 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 		count += len(list)
 	}
 	c := &Catalog{toolset: toolset, entries: make([]*Entry, 0, count), byName: make(map[string]*Entry, count),
-		withheld: make(map[string]*Entry)}
+		withheld: make(map[string]*Entry), hidden: make(map[string]Decision)}
 	for i, source := range sources {
 		if errs[i] != nil {
 			c.problems = append(c.problems, Problem{source.Name(), tool.AsError(errs[i])})
@@ -249,9 +249,11 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	}
 	name = c.toolset.rename(own, name)
 	e.Name = name
-	if c.toolset.Hide != nil && c.toolset.Hide(name, def) {
-		c.hidden, c.withheld[name] = append(c.hidden, name), e
-		return nil
+	if c.toolset.Hide != nil {
+		if d := c.toolset.Hide(name, def); d != nil {
+			c.hidden[name], c.withheld[name] = *d, e
+			return nil
+		}
 	}
 	if other, taken := c.byName[name]; taken && isForeign(from) {
 		c.leaveOut(name, from, nameTaken("tool", name, from, other.Source))
@@ -292,7 +294,7 @@ func (c *Catalog) arrange(foreign bool) error {
 			ordered = append(ordered, other)
 			continue
 		}
-		if len(c.problems) > 0 || slices.Contains(c.hidden, name) || c.isLeftOut(name) {
+		if _, hidden := c.hidden[name]; hidden || len(c.problems) > 0 || c.isLeftOut(name) {
 			continue
 		}
 		missing := tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).

@@ -76,7 +76,7 @@ func (u *userOf) kept() {
 	assert.NotContains(u.t, u.does("list"), "not approved")
 	out, err := u.tries("call", "head", "args=a.txt")
 	assert.Error(u.t, err, "the remembered rule")
-	assert.Contains(u.t, out, "denied by policy")
+	assert.Contains(u.t, out, "denied by rule")
 	assert.Contains(u.t, u.does("call", "todoread"), "Buy milk")
 	assert.Contains(u.t, u.does("install", "cursor"), "has the server toolhost already, as it should be")
 	u.does("undo")

@@ -221,14 +221,17 @@ func (d *deciding) outcome() (Decision, bool) {
 	if m == nil {
 		return Decision{}, false
 	}
-	decision := Decision{Action: m.Action, Rule: m.Rule,
-		Reason: fmt.Sprintf("%s by rule %q: %s", pastOf(m.Action), m.Rule, m.Why)}
+	decision := m.decision()
 	for _, other := range d.matches {
 		if m.Action == Review && other.Action == Review {
 			decision.Limits = append(decision.Limits, other.limits)
 		}
 	}
 	return decision, true
+}
+
+func (m Match) decision() Decision {
+	return Decision{Action: m.Action, Rule: m.Rule, Reason: fmt.Sprintf("%s by rule %q: %s", pastOf(m.Action), m.Rule, m.Why)}
 }
 
 func pastOf(a Action) string {
@@ -305,22 +308,22 @@ func (p *Policy) defaultFor(r *Request) (action Action, kind, of string) {
 	return action, kind, of
 }
 
-// AlwaysDenied reports whether every call of a tool would be denied, so that it need not be listed. Only the tool,
-// its risk and its permissions count.
-func (p *Policy) AlwaysDenied(r Request) bool {
+// AlwaysDenied reports whether and why every call of a tool would be denied, so that it need not be listed. Only the
+// tool, its risk and its permissions count.
+func (p *Policy) AlwaysDenied(r Request) (why Decision, always bool) {
 	open := false
 	for i := range p.compiled {
 		c := &p.compiled[i]
 		switch {
 		case !c.concerns(&r):
 		case c.Action == Deny && c.params == nil && c.command == nil && len(c.Paths) == 0:
-			return true
+			return Match{Rule: c.Name, Action: Deny, Why: c.because(c.describe())}.decision(), true
 		case c.Action != Deny:
 			open = true
 		}
 	}
-	action, _, _ := p.defaultFor(&r)
-	return !open && action == Deny
+	why = p.byDefault(&r)
+	return why, !open && why.Action == Deny
 }
 
 // Explain formats the decision for people: the action, its rule, and the other matching rules, one per

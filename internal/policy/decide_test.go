@@ -196,7 +196,12 @@ func TestAlwaysDenied(t *testing.T) {
 	} {
 		p, err := policy.New(c.rules)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, p.AlwaysDenied(r), name)
+		why, always := p.AlwaysDenied(r)
+		assert.Equal(t, c.want, always, name)
+		if always {
+			d := p.Decide(r)
+			assert.Equal(t, []string{d.Rule, d.Reason}, []string{why.Rule, why.Reason}, name)
+		}
 	}
 }
 

@@ -75,8 +75,12 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*assembly,
 		return nil, err
 	}
 	if !builtinToolset(set.Name).OwnPermissions {
-		set.Hide = func(name string, def *tool.Definition) bool {
-			return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
+		set.Hide = func(name string, def *tool.Definition) *host.Decision {
+			d, always := rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
+			if !always {
+				return nil
+			}
+			return &host.Decision{Action: host.Deny, Rule: d.Rule, Reason: d.Reason}
 		}
 	}
 	if cfg.ReadOnly {
@@ -139,9 +143,13 @@ func (m *assembly) standardOnly(cfg *config.Config) bool {
 	return m.toolset.Name == "agent" || cfg.ReadOnly
 }
 
-func writes(_ string, def *tool.Definition) bool {
-	return def.Risk != tool.ReadOnly ||
-		slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead })
+// writes hides what is not read-only.
+func writes(_ string, def *tool.Definition) *host.Decision {
+	if def.Risk == tool.ReadOnly &&
+		!slices.ContainsFunc(def.Permissions, func(p tool.Permission) bool { return p != tool.FileRead }) {
+		return nil
+	}
+	return &host.Decision{Action: host.Deny, Reason: "only read-only tools are offered while agent.hcl is not approved"}
 }
 
 // addShipped offers a shipped plugin's tools, without replaced ones.
