@@ -51,7 +51,27 @@ func cat(parts ...argv.Expr) argv.Expr { return argv.Expr{Concat: parts} }
 func when(p string, a, b argv.Expr) argv.Expr {
 	return argv.Expr{When: &argv.When{Param: p, Then: a, Else: b}}
 }
-func at(n float64) *float64 { return &n }
+
+// Bounds and defaults are exported with all their digits.
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	declare := func(kind, least, most string) string {
+		return "tool \"t\" {\n  description = \"D.\"\n  param \"n\" {\n    type    = " + kind + "\n    min     = " + least +
+			"\n    max     = " + most + "\n    default = " + least + "\n  }\n  command {\n    argv = [\"x\", param.n]\n  }\n}\n"
+	}
+	for _, c := range []struct{ kind, least, most, want string }{
+		{"integer", "9007199254740993", "9007199254740993",
+			`"minimum":9007199254740993,"maximum":9007199254740993,"default":9007199254740993`},
+		{"integer", "-18446744073709551617", "18446744073709551617",
+			`"minimum":-18446744073709551617,"maximum":18446744073709551617,"default":-18446744073709551617`},
+		{"number", "0.1", "0.30000000000000000001", `"minimum":0.1,"maximum":0.30000000000000000001,"default":0.1`},
+		{"number", "-1e3", "1e3", `"minimum":-1000,"maximum":1000,"default":-1000`},
+	} {
+		cfg := parse(t, "agent.hcl", declare(c.kind, c.least, c.most), LoadOptions{})
+		assert.Contains(t, string(cfg.Tools[0].Schema()), c.want)
+	}
+	_, diags := Parse("agent.hcl", []byte(declare("integer", "9007199254740993", "9007199254740992")), LoadOptions{Env: noEnv})
+	assert.ErrorContains(t, diags.Err(), "max is less than min")
+}
 
 func TestWorkspace(t *testing.T) {
 	w := full(t).Workspace
@@ -123,10 +143,10 @@ func TestParams(t *testing.T) {
 	}
 	assert.Equal(t, []argv.Param{
 		{Name: "dir", Description: "Where.", Type: argv.TypeString, Default: json.RawMessage(`"."`), Path: argv.Read},
-		{Name: "depth", Type: argv.TypeInteger, Min: at(1), Max: at(9), Default: json.RawMessage(`3`)},
+		{Name: "depth", Type: argv.TypeInteger, Min: "1", Max: "9", Default: json.RawMessage(`3`)},
 		{Name: "ratio", Type: argv.TypeNumber, Default: json.RawMessage(`null`)},
 		{Name: "all", Type: argv.TypeBool, Default: json.RawMessage(`false`)},
-		{Name: "names", Type: argv.TypeList, Item: argv.TypeString, Enum: []string{"x", "y"}, Min: at(0), Max: at(2),
+		{Name: "names", Type: argv.TypeList, Item: argv.TypeString, Enum: []string{"x", "y"}, Min: "0", Max: "2",
 			Default: json.RawMessage(`[]`)},
 		{Name: "ids", Type: argv.TypeList, Item: argv.TypeInteger},
 		{Name: "color", Type: argv.TypeString, Enum: []string{"red", "green"}, Pattern: "^[a-z]+$", Dash: true},

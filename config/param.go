@@ -3,9 +3,11 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/argv"
 	hostschema "github.com/toolhost/toolhost/host/schema"
@@ -105,12 +107,19 @@ func (b block) choices(name string, to *[]string) {
 	}
 }
 
-func (b block) bound(name string) *float64 {
-	var n float64
-	if !b.number(name, &n) {
-		return nil
-	}
-	return &n
+// bound returns a number with all its digits.
+func (b block) bound(name string) (n json.Number) {
+	b.typed(name, cty.Number, "a number", func(v cty.Value) {
+		text, _ := toText(v)
+		n = json.Number(text)
+	})
+	return n
+}
+
+func exceeds(a, b json.Number) bool {
+	x, ok := new(big.Rat).SetString(a.String())
+	y, both := new(big.Rat).SetString(b.String())
+	return ok && both && x.Cmp(y) > 0
 }
 
 // paramType reads a type: a bare word, or a list of one.
@@ -185,7 +194,7 @@ func (b block) consistent(p *argv.Param) {
 			b.fail(b.attrs[name].NameRange, "Out of place", "Remove it.", "%s makes no sense for a bool.", name)
 		}
 	}
-	if p.Min != nil && p.Max != nil && *p.Min > *p.Max {
+	if exceeds(p.Min, p.Max) {
 		b.fail(b.where("max"), "Empty range", "", "max is less than min.")
 		return
 	}

@@ -38,8 +38,8 @@ func TestResources(t *testing.T) {
 	}
 	assert.Equal(t, []argv.Param{
 		{Name: "dir", Type: argv.TypeString, Enum: []string{"a", "b"}},
-		{Name: "name", Description: "Which.", Type: argv.TypeString, Path: argv.Read, Pattern: "^[a-z/]+$", Min: at(1),
-			Max: at(20)},
+		{Name: "name", Description: "Which.", Type: argv.TypeString, Path: argv.Read, Pattern: "^[a-z/]+$", Min: "1",
+			Max: "20"},
 	}, note.Params)
 	assert.Equal(t, map[string]argv.Suggestions{"dir": {Values: []string{"a"}}}, note.Complete)
 	assert.Equal(t, exprp(cat(lit("notes/"), ref("dir"), lit("/"), ref("name"))), note.Content.File)

@@ -30,8 +30,8 @@ type Param struct {
 	Enum []string
 	// Pattern is a regular expression (RE2) that a string must match.
 	Pattern string
-	// Min and Max bound a number, the characters of a string or the items of a list.
-	Min, Max *float64
+	// Min and Max bound a number, the characters of a string or the items of a list; "" for no bound.
+	Min, Max json.Number
 	// Default is used without a value; null omits its argument. Nil makes the parameter required.
 	Default json.RawMessage
 	// Path is Read, Write or Remove for a path, otherwise empty.
@@ -71,12 +71,12 @@ type paramJSON struct {
 	Description string          `json:"description,omitempty"`
 	Enum        []string        `json:"enum,omitempty"`
 	Pattern     string          `json:"pattern,omitempty"`
-	Minimum     *float64        `json:"minimum,omitempty"`
-	Maximum     *float64        `json:"maximum,omitempty"`
-	MinLength   *float64        `json:"minLength,omitempty"`
-	MaxLength   *float64        `json:"maxLength,omitempty"`
-	MinItems    *float64        `json:"minItems,omitempty"`
-	MaxItems    *float64        `json:"maxItems,omitempty"`
+	Minimum     json.Number     `json:"minimum,omitempty"`
+	Maximum     json.Number     `json:"maximum,omitempty"`
+	MinLength   json.Number     `json:"minLength,omitempty"`
+	MaxLength   json.Number     `json:"maxLength,omitempty"`
+	MinItems    json.Number     `json:"minItems,omitempty"`
+	MaxItems    json.Number     `json:"maxItems,omitempty"`
 	Items       *paramJSON      `json:"items,omitempty"`
 	Default     json.RawMessage `json:"default,omitempty"`
 }

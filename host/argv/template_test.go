@@ -11,17 +11,15 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 )
 
-func number(f float64) *float64 { return &f }
-
 func grep() *argv.Spec {
 	return &argv.Spec{
 		Name: "grep",
 		Params: []argv.Param{
-			{Name: "pattern", Type: argv.TypeString, Min: number(1)},
+			{Name: "pattern", Type: argv.TypeString, Min: "1"},
 			{Name: "dir", Type: argv.TypeString, Path: argv.Read, Default: json.RawMessage(`"."`)},
 			{Name: "files", Type: argv.TypeList, Item: argv.TypeString, Path: argv.Read,
 				Default: json.RawMessage(`[]`)},
-			{Name: "max", Type: argv.TypeInteger, Min: number(1), Max: number(9), Default: json.RawMessage(`3`)},
+			{Name: "max", Type: argv.TypeInteger, Min: "1", Max: "9", Default: json.RawMessage(`3`)},
 			{Name: "all", Type: argv.TypeBool, Default: json.RawMessage(`false`)},
 			{Name: "mode", Type: argv.TypeString, Enum: []string{"a", "b"}, Default: json.RawMessage(`null`)},
 			{Name: "raw", Type: argv.TypeString, Dash: true, Default: json.RawMessage(`null`)},

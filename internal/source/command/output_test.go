@@ -129,11 +129,10 @@ func asking() argv.Spec {
 	spec.Command.Argv = append(spec.Command.Argv, argv.Expr{Param: "ask.who.name"}, argv.Expr{Param: "ask.what.text"})
 	spec.Asks = []argv.Ask{
 		{Key: "who", Message: argv.Expr{Literal: "Who?"},
-			Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString, Max: new(float64)},
+			Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString, Max: "9"},
 				Required: true}}},
 		{Key: "what", Model: &argv.AskModel{Prompt: argv.Expr{Param: "arg"}}},
 	}
-	*spec.Asks[0].Fields[0].Max = 9
 	return spec
 }
 
