@@ -270,6 +270,24 @@ func TestAServerThatDoesNotStartTellsWhy(t *testing.T) {
 	require.ErrorIs(t, err, &tool.Error{Code: tool.CommandNotFound})
 }
 
+func TestAnUnknownRevisionIsNamed(t *testing.T) {
+	_, err := open(t, mcpclient.Options{}, upstream("old")).Sources()[0].Tools(t.Context())
+	require.ErrorIs(t, err, &tool.Error{Code: tool.Unavailable})
+	require.ErrorContains(t, err, `unsupported protocol version: "1999-01-01"`)
+	require.NotContains(t, err.Error(), "exit status")
+}
+
+func TestAStructuredResultIsTextToo(t *testing.T) {
+	client := open(t, mcpclient.Options{}, upstream("raw"))
+	result, err := client.Call(t.Context(), "up", "structured", nil, newCall("{}"))
+	require.NoError(t, err)
+	const said = `{"z":1,"a":12345678901234567890}`
+	require.Equal(t, []string{said, said}, []string{result.Text(), string(result.Structured)})
+	result, err = client.Call(t.Context(), "up", "fail-structured", nil, newCall("{}"))
+	require.NoError(t, err)
+	require.Equal(t, `{"why":"no"}`, result.Failed.Message)
+}
+
 func TestFailures(t *testing.T) {
 	client := open(t, mcpclient.Options{MaxMessage: 1 << 20}, upstream("raw"))
 	call := func(name string) (*tool.Result, error) {
@@ -325,10 +343,16 @@ func TestADeafServerIsEnded(t *testing.T) {
 	client := open(t, mcpclient.Options{}, upstream("deaf"))
 	toolsOf(t, client.Sources()[0])
 	pid := client.Status()[0].PID
+	another := make(chan error, 1)
+	go func() {
+		_, err := client.Call(t.Context(), "up", "wait", nil, newCall("{}"))
+		another <- err
+	}()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := client.Call(ctx, "up", "wait", nil, newCall("{}"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, testproc.Receive(t, another), "toolhost ended it, because after a call that timed out it did not answer a ping")
 	require.Eventually(t, func() bool { return client.Status()[0].PID != pid }, time.Minute, 20*time.Millisecond)
 	_, err = client.Call(t.Context(), "up", "echo", nil, newCall("{}"))
 	require.NoError(t, err)

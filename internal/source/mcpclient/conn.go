@@ -43,6 +43,7 @@ type conn struct {
 	ctx       context.Context // of the process; ends with stop
 	cancel    context.CancelFunc
 	stopping  atomic.Bool
+	deaf      atomic.Bool // it is ended because it does not answer
 	endOnce   sync.Once
 	relisting sync.Mutex
 	freed     sync.Once

@@ -15,6 +15,9 @@ import (
 func (c *conn) result(name string, r *mcp.CallToolResult, raw json.RawMessage) *tool.Result {
 	out := &tool.Result{Contents: contents(r.Content), Structured: structured(r, raw)}
 	exactMeta(out.Contents, raw)
+	if len(out.Contents) == 0 && len(out.Structured) > 0 { // for callers that read text
+		out.Contents = tool.Text(string(out.Structured)).Contents
+	}
 	if r.IsError {
 		message := strings.TrimSpace(out.Text())
 		if message == "" {

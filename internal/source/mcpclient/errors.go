@@ -68,6 +68,9 @@ func (c *conn) startError(err error, took time.Duration) *tool.Error {
 			"Look into the log for what it does at its start, or give it a longer start_timeout.")
 	case c.answered("the connection", err) != nil:
 		return c.answered("the connection", err)
+	case strings.Contains(err.Error(), "unsupported protocol version"): // then the SDK ends it
+		return c.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s cannot be used: %v", name, err),
+			"Update the server: it answers in a revision of MCP that toolhost does not speak.")
 	case c.process != nil && c.exited(exitWait):
 		return c.explain(tool.Unavailable,
 			fmt.Sprintf("the MCP server %s ended while it was started: %s", name, c.exitStatus()),
@@ -83,7 +86,10 @@ func (c *conn) startError(err error, took time.Duration) *tool.Error {
 
 func (c *conn) endError(when string) *tool.Error {
 	how := "the connection broke"
-	if c.process != nil && c.exited(exitWait) {
+	switch {
+	case c.deaf.Load():
+		how = "toolhost ended it, because after a call that timed out it did not answer a ping either"
+	case c.process != nil && c.exited(exitWait):
 		how = c.exitStatus()
 	}
 	return c.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s %s: %s", c.server.spec.Name, when, how), unsure)

@@ -107,7 +107,11 @@ func (s *rawServer) handle(m rawMessage) {
 			s.line("Welcome to the chatty server!")
 			s.line(`{"looks":"like JSON"}`)
 		}
-		s.answer(m.ID, `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1.2"}}`)
+		revision := "2025-11-25"
+		if s.kind == "old" {
+			revision = "1999-01-01"
+		}
+		s.answer(m.ID, `"result":{"protocolVersion":"`+revision+`","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1.2"}}`)
 	case "tools/list":
 		tools := rawTools
 		if file := os.Getenv("TEST_MCP_TOOLS"); file != "" {
@@ -165,6 +169,10 @@ func (s *rawServer) call(m rawMessage) {
 	case "die":
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		os.Exit(9)
+	case "structured":
+		s.answer(m.ID, `"result":{"content":[],"structuredContent":{"z":1,"a":12345678901234567890}}`)
+	case "fail-structured":
+		s.answer(m.ID, `"result":{"isError":true,"content":[],"structuredContent":{"why":"no"}}`)
 	case "fail":
 		s.answer(m.ID, `"result":{"isError":true,"content":[{"type":"text","text":"it did not work"}]}`)
 	case "huge":

@@ -134,6 +134,9 @@ func (s *server) ended(c *conn, when string) {
 
 // abandon takes c out of use and ends it, with its other calls.
 func (s *server) abandon(c *conn, err *tool.Error) {
+	if c.deaf.Swap(true) {
+		return
+	}
 	c.stopping.Store(true)
 	s.Abandon(c, err)
 	s.client.logger.Warn("MCP server ended because it does not answer", "server", s.spec.Name)
