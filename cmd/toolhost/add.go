@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -173,7 +174,11 @@ func (a *app) addText(path, added string, flags addFlags) error {
 	}
 	text := []byte(added)
 	if exists {
-		text = []byte(strings.TrimRight(string(before), "\n") + "\n\n" + added)
+		end := "\n"
+		if bytes.Contains(before, []byte("\r\n")) {
+			end = "\r\n"
+		}
+		text = []byte(strings.TrimRight(string(before), "\r\n") + end + end + strings.ReplaceAll(added, "\n", end))
 	}
 	vars, err := a.variables()
 	if err != nil {
