@@ -128,6 +128,9 @@ func TestDetect(t *testing.T) {
 		"Python":           {map[string]string{"setup.py": ""}, []string{"pip", "pytest"}, `"PATH=.venv/bin:`, nil},
 		"Python with .venv": {map[string]string{"requirements.txt": "", "pytest.ini": "", ".venv/bin/python": ""},
 			[]string{"pip", "pytest"}, `"env", ".venv/bin/python", "-m", "pytest"`, nil},
+		"Python with a test": {map[string]string{"requirements.txt": "pytest\n", "test_a.py": ""}, []string{"pip", "pytest"},
+			`"python3", "-m", "pytest"`, nil},
+		"Python without tests": {map[string]string{"requirements.txt": "", "a.py": ""}, []string{"pip"}, "", nil},
 		"uv": {map[string]string{"pyproject.toml": "[tool.ruff]\n", "uv.lock": ""}, []string{"uv", "pytest"},
 			`"uv", "sync"`, []string{"ruff"}},
 		"make": {map[string]string{"Makefile": "X := 1\n.PHONY: all\nall: build\nbuild-x:\n" +

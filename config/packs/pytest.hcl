@@ -1,7 +1,8 @@
 pack {
   description = "Run tests with pytest"
   needs       = ["python3"]
-  detect      = ["pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py"]
+  detect      = ["pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py", "test_*.py",
+    "*_test.py", "tests/test_*.py", "tests/*_test.py"]
   init        = 41
   try         = "toolhost call pytest"
   pick "python" {
