@@ -74,6 +74,8 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 		func() bool { return strings.Contains(doctor(t, dir), "is a tool of this set already") })
 	plant(t, dir, texts{"agent.hcl": "tool \"four\" {\n  descripton = 1\n}\n"})
 	eventually(t, "the reason in the log", func() bool { return strings.Contains(s.log(), "descripton") })
+	eventually(t, "the outcome in the log", func() bool { return strings.Contains(s.log(), "line 2: ") })
+	assert.NotContains(t, s.log(), `error="Error: `, "a mistake is told once")
 	eventually(t, "doctor's other word", func() bool { return strings.Contains(doctor(t, dir), "descripton") })
 	assert.Equal(t, "hi\n", called(t, sessions[0], "two", nil), "the tools stay as they were")
 	plant(t, dir, texts{"agent.hcl": served("five", "")})

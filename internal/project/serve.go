@@ -126,7 +126,7 @@ func (o *Offer) reload(ctx context.Context) {
 	switch {
 	case errors.Is(err, ErrClosed):
 	case err != nil:
-		logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
+		logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", Summarize(err))
 		status.refuse(Summarize(err))
 	default:
 		status.found(o.opening.Standing.Load())
