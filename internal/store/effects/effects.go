@@ -87,6 +87,7 @@ type Call struct {
 	bytes    int64
 	beyond   int               // paths past a bound
 	ignored  map[string]int    // changes, by what they were ignored for
+	moved    map[string]bool   // ignored names that are kept, since they moved to where changes are recorded
 	objects  map[string]bool   // git's objects that the call made
 	lost     map[string]string // why old content is not kept, by path
 	missed   []string
@@ -108,7 +109,7 @@ type kept struct {
 func New(store *undo.Store, call undo.Call, trees Trees) *Call {
 	return &Call{trees: trees, rules: sync.OnceValue(func() *rules { return newRules(trees) }), store: store, own: call,
 		effects: store.Effects(call), paths: make(map[string]*kept), ignored: make(map[string]int),
-		objects: make(map[string]bool), lost: make(map[string]string), patience: patience}
+		moved: make(map[string]bool), objects: make(map[string]bool), lost: make(map[string]string), patience: patience}
 }
 
 // With returns a context whose processes the call watches, and which reports to it changes by file tools that
@@ -169,18 +170,27 @@ func (c *Call) Wants(path string, what watch.What) bool {
 }
 
 func (c *Call) wants(path string, what watch.What) (name string, wanted bool) {
-	name, ok := c.trees.name(path)
-	if !ok || undo.OwnFile(name) {
-		return "", false
-	}
+	name, dir := c.named(path)
 	if k := c.paths[name]; k != nil {
 		return name, what == watch.Content && !k.whole
 	}
-	if dir := c.rules().ignore(name); dir != "" {
+	if dir != "" {
 		c.ignored[dir]++
 		return "", false
 	}
-	return name, true
+	return name, name != ""
+}
+
+// named returns the undo store's name of a path, "" if it has none, and the directory for which it is ignored.
+func (c *Call) named(path string) (name, ignored string) {
+	name, ok := c.trees.name(path)
+	if !ok || undo.OwnFile(name) {
+		return "", ""
+	}
+	if c.moved[name] {
+		return name, ""
+	}
+	return name, c.rules().ignore(name)
 }
 
 // Before implements watch.Watcher.
@@ -195,8 +205,10 @@ func (c *Call) Rename(from, to watch.Place, exchange bool) { c.report(renamed(fr
 
 func renamed(from, to watch.Place, exchange bool) func(*Call) {
 	return func(c *Call) {
-		c.before(from, watch.Content)
-		c.before(to, watch.Content)
+		c.beforeMove(from, to)
+		if exchange {
+			c.beforeMove(to, from)
+		}
 		c.moveTree(from, to)
 		if exchange {
 			c.moveTree(to, from)
@@ -204,9 +216,23 @@ func renamed(from, to watch.Place, exchange bool) func(*Call) {
 	}
 }
 
+// beforeMove is Before for a name and its destination. An ignored name is kept if the destination is recorded: undo
+// removes that.
+func (c *Call) beforeMove(from, to watch.Place) {
+	name, ignored := c.named(from.Path)
+	if there, counted := c.named(to.Path); ignored != "" && there != "" && counted == "" {
+		c.moved[name] = true
+	}
+	c.before(from, watch.Content)
+	c.before(to, watch.Content)
+}
+
 func (c *Call) before(at watch.Place, what watch.What) {
 	name, wanted := c.wants(at.Path, what)
 	if !wanted {
+		if name == "" && at.Name == "" { // the file may have a name that is wanted
+			c.beforeLinks(readState(at, false, 0), what)
+		}
 		return
 	}
 	if len(c.paths) >= MaxPaths && c.paths[name] == nil {
@@ -225,14 +251,7 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		return
 	}
 	c.recordState(name, state, what == watch.Content || !state.Mode.IsRegular())
-	if state.Links > 1 && state.Mode.IsRegular() && c.links == nil {
-		c.links = c.linked()
-	}
-	for _, other := range c.links[state.File] {
-		if c.paths[other] == nil {
-			c.beforeLink(other, what)
-		}
-	}
+	c.beforeLinks(state, what)
 }
 
 // added reports whether a new path is an object of a repository that existed before the call.

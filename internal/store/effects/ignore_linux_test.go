@@ -47,6 +47,41 @@ echo 1 | tee target/o data/f build/f sub/target/o raw/big.iso raw/f node_modules
 	})
 }
 
+// What leaves an ignored directory is kept: its destination, which undo removes, may be the only copy.
+func TestMovesOutOfIgnoredDirectories(t *testing.T) {
+	each(t, func(a *arena) {
+		const made = "echo build >.gitignore; mkdir -p build node_modules/j/k; echo 1 >build/f; echo 2 >node_modules/j/k/f; " +
+			"ln -s f node_modules/j/k/l; echo 3 >old"
+		for _, c := range []struct{ name, script, files string }{
+			{"the directory", "mv node_modules nm", "nm nm/j nm/j/k nm/j/k/f nm/j/k/l node_modules node_modules/j " +
+				"node_modules/j/k node_modules/j/k/f node_modules/j/k/l"},
+			{"made again", "mv build build.old && mkdir build", "build.old build.old/f build/f"},
+			{"a part", "mv node_modules/j/k new", "new new/f new/l node_modules/j/k node_modules/j/k/f node_modules/j/k/l"},
+			{"a file, over another", "mv build/f old", "build/f old"},
+			{"in two steps", "mv build/f new; mv new old", "build/f old"},
+		} {
+			a.t.Run(c.name, func(t *testing.T) {
+				newArena(t, a.level).thereAndBack(made, c.script, strings.Fields(c.files)...)
+			})
+		}
+	})
+}
+
+// A change through an ignored name of a file is one of its other names too.
+func TestIgnoredNameOfAFile(t *testing.T) {
+	for name, script := range map[string]string{"content": "echo 2 >>node_modules/a", "mode": "chmod 600 node_modules/a"} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(a *arena) {
+				a.outside("mkdir node_modules; echo 1 >a; chmod 644 a; ln a node_modules/a")
+				before := a.tree()["a"]
+				assert.Equal(a.t, []string{"a"}, a.sh(script).Files)
+				a.undo()
+				assert.Equal(a.t, before, a.tree()["a"])
+			})
+		})
+	}
+}
+
 // A command cannot make its changes ignored.
 func TestACommandIgnoresNothing(t *testing.T) {
 	each(t, func(a *arena) {

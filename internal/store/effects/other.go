@@ -15,6 +15,6 @@ func (c *Call) now(string) undo.State { return undo.State{} }
 
 func (c *Call) moveTree(_, _ watch.Place) {}
 
-func (c *Call) linked() map[undo.FileID][]string { return nil }
+func (c *Call) beforeLinks(undo.State, watch.What) {}
 
 func (c *Call) beforeLink(string, watch.What) {}

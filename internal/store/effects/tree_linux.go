@@ -96,9 +96,11 @@ func (c *Call) moveDirectory(source, target *os.File, from, to string, dir []str
 	entries, _ := at.ReadDir(-1)
 	for _, entry := range entries {
 		name := entry.Name()
-		c.before(watch.Place{Path: from + below + name, Dir: int(at.Fd()), Name: name}, watch.Content)
+		source := watch.Place{Path: from + below + name, Dir: int(at.Fd()), Name: name}
 		if to != "" {
-			c.before(watch.Place{Path: to + below + name, Dir: then, Name: name}, watch.Content)
+			c.beforeMove(source, watch.Place{Path: to + below + name, Dir: then, Name: name})
+		} else {
+			c.before(source, watch.Content)
 		}
 		if entry.IsDir() {
 			dirs = append(dirs, name)
@@ -138,6 +140,8 @@ func (c *Call) linked() map[undo.FileID][]string {
 				return nil
 			case undo.OwnFile(name) || d.IsDir() && c.rules().ignore(name+"/") != "":
 				return fs.SkipDir
+			case !d.IsDir() && c.rules().ignore(name) != "":
+				return nil
 			case looked >= mostLooked:
 				c.miss("other names of hard-linked files, in so large a tree")
 				return fs.SkipAll
@@ -152,6 +156,21 @@ func (c *Call) linked() map[undo.FileID][]string {
 		})
 	}
 	return found
+}
+
+// beforeLinks is Before for the other names of a file that changes.
+func (c *Call) beforeLinks(state undo.State, what watch.What) {
+	if state.Links < 2 || !state.Mode.IsRegular() {
+		return
+	}
+	if c.links == nil {
+		c.links = c.linked()
+	}
+	for _, other := range c.links[state.File] {
+		if k := c.paths[other]; k == nil || what == watch.Content && !k.whole {
+			c.beforeLink(other, what)
+		}
+	}
 }
 
 // beforeLink is Before for another name of a file that changes.

@@ -25,10 +25,10 @@ func (s *supervisor) beforePlace(p dirEntry, what watch.What) {
 	}
 }
 
-// beforeFile is beforePlace for an open file, which may have no name.
+// beforeFile is beforePlace for an open file, which may have no name, or others that are wanted.
 func (s *supervisor) beforeFile(fd int, what watch.What) {
 	path, ok := s.nameOf(fd)
-	if ok && strings.HasPrefix(path, "/") && s.watch.Wants(path, what) {
+	if ok && strings.HasPrefix(path, "/") {
 		s.watch.Before(watch.Place{Path: path, Dir: fd}, what)
 	}
 }
