@@ -205,7 +205,7 @@ func (b *batch) old(c Change, h *held) ([]byte, error) {
 	if err := h.regular(); err != nil {
 		return nil, err
 	}
-	if c.Kind == Replace {
+	if c.Kind == Replace && !b.w.restoring { // which replaces a read-only file too
 		if err := h.writable(false); err != nil {
 			return nil, err
 		}

@@ -76,8 +76,9 @@ func (p *protection) add(given, folded string) {
 // gitOwn are git's own files. A HEAD alone could turn its directory into a repository.
 var gitOwn = []string{".git/**", "**/.git/**", "HEAD", "**/HEAD"}
 
-// Restoring returns a view of the workspace in which git's own files may change and symlinks may be made even if
-// they are not followed: it restores what a confined command changed there, as the sandbox allowed.
+// Restoring returns a view of the workspace in which git's own files may change, a batch replaces read-only files, and
+// symlinks may be made even if they are not followed: it restores what a confined command changed there, as the sandbox
+// allowed.
 func (w *Workspace) Restoring() *Workspace {
 	lifted := &protection{}
 	for i, given := range w.protect.given {

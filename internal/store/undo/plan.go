@@ -506,12 +506,12 @@ func (e *entry) ops(path string) []op {
 	away := op{kind: opFile, path: path, base: e.base}
 	gone := o
 	gone.base = state{}
-	open := o.as(opChmod) // to be read or written
-	open.want = e.base
-	open.want.mode |= 0o600
-	opening := []op{open}
-	if !e.base.regular() || e.base.mode.Perm()&0o400 != 0 && (!e.want.regular() || e.base.mode.Perm()&0o200 != 0) {
-		opening = nil
+	var opening []op
+	if e.base.regular() && e.base.mode.Perm()&0o400 == 0 {
+		open := o.as(opChmod) // to be read
+		open.want = e.base
+		open.want.mode |= 0o400
+		opening = []op{open}
 	}
 	switch {
 	case e.want.holds(e.base):
