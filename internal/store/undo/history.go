@@ -51,12 +51,14 @@ type CallInfo struct {
 	Lost int `json:"lost,omitempty"`
 	// NotKept describes what else it changed that cannot be undone.
 	NotKept string `json:"not_kept,omitempty"`
-	// UndoneBy is the call that undid this one; empty while it stands.
+	// UndoneBy is the call that undid this one; empty while any of it stands.
 	UndoneBy string `json:"undone_by,omitempty"`
 	// Undoes lists the calls that this one undid.
 	Undoes []string `json:"undoes,omitempty"`
 	// Summary counts its changes, if Filter.Workspace is given.
 	Summary *change.Summary `json:"summary,omitempty"`
+
+	stands bool // some of its changes
 }
 
 // Filter selects changes. The zero value selects all.
@@ -137,7 +139,9 @@ func (h *history) addUndo(l *line, ended bool) {
 		return
 	}
 	for _, id := range l.Of {
-		h.undoneBy[id] = l.ref()
+		if !h.endsAfter(id, l) {
+			h.undoneBy[id] = l.ref()
+		}
 	}
 	h.turn(l.Of, false)
 	h.cut = slices.DeleteFunc(h.cut, func(cut *line) bool {
@@ -160,14 +164,23 @@ func (h *history) turn(changes []string, undone bool) {
 		}
 		turned[change.ref()] = true
 		for _, of := range h.undoes[change.ref()] {
-			if undone {
-				h.undoneBy[of] = change.ref()
-			} else {
+			if !undone {
 				delete(h.undoneBy, of)
+			} else if !h.endsAfter(of, change) {
+				h.undoneBy[of] = change.ref()
 			}
 		}
 		h.turn(h.undoes[change.ref()], !undone)
 	}
+}
+
+// endsAfter reports whether the call of a change ended after an undo of it, and not with what that had left: what it
+// changed since was not undone.
+func (h *history) endsAfter(id string, undo *line) bool {
+	change := h.byID[id]
+	return change != nil && change.ended > undo.ID && !slices.ContainsFunc(h.lines, func(l *line) bool {
+		return l.ref() == undo.ref() && l.Path == change.Path && l.after().holds(change.after())
+	})
 }
 
 func subset(some, others []string) bool {
@@ -278,7 +291,9 @@ func (i *CallInfo) add(c *Change) {
 	if c.Lost != "" {
 		i.Lost++
 	}
-	if i.UndoneBy == "" {
+	if i.stands = i.stands || c.UndoneBy == ""; i.stands {
+		i.UndoneBy = ""
+	} else if i.UndoneBy == "" {
 		i.UndoneBy = c.UndoneBy
 	}
 }

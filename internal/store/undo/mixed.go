@@ -3,6 +3,7 @@ package undo
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // mix finds the changes during which another call changed the path: the state before that is recorded by
@@ -43,7 +44,8 @@ func (p *planner) unsure(l *line) string {
 	}
 	for _, other := range l.mixed {
 		_, undone := p.history.undoneBy[other.ID]
-		if !p.picked[other] && !(other.unended && undone) {
+		took := slices.Contains(p.history.undoes[other.ref()], strings.TrimSuffix(l.ID, created)) // to the state before it
+		if !p.picked[other] && !took && !(other.unended && undone) {
 			return "was changed by the call " + other.Call + " at the same time"
 		}
 	}

@@ -211,25 +211,35 @@ func (e *Effects) Close() {
 }
 
 // mergeSteps merges the two steps into changes. Creations come after removals: undo then removes the new one
-// first. If a call never ended, because toolhost was killed, the state after is unknown.
+// first. If a call never ended, because toolhost was killed, the state after is unknown. What a call has not ended comes
+// after what it has ended on the same path: of a shell session, the next recorder begins before the last one ends.
 func mergeSteps(lines []*line) []*line {
 	if !slices.ContainsFunc(lines, func(l *line) bool { return l.Op == opBefore }) {
 		return lines
 	}
 	before := make(map[string]*line)
 	ended := make(map[string]bool)
-	for _, l := range lines {
+	type pathOf struct {
+		callRef
+		path pathName
+	}
+	lastEnd := make(map[pathOf]int)
+	for i, l := range lines {
 		switch l.Op {
 		case opBefore:
 			before[l.ID] = l
 		case opAfter:
 			for _, r := range l.After {
 				ended[r.ID] = true
+				if b := before[r.ID]; b != nil {
+					lastEnd[pathOf{b.ref(), b.Path}] = i
+				}
 			}
 		}
 	}
 	var all []*line
-	for _, l := range lines {
+	later := make(map[int][]*line)
+	for i, l := range lines {
 		switch {
 		case l.Op == opBefore && !ended[l.ID]:
 			unfinished := *l
@@ -238,7 +248,11 @@ func mergeSteps(lines []*line) []*line {
 			if !l.Exists {
 				unfinished.Op = string(workspace.Create)
 			}
-			all = append(all, &unfinished)
+			if end := lastEnd[pathOf{l.ref(), l.Path}]; end > i {
+				later[end] = append(later[end], &unfinished)
+			} else {
+				all = append(all, &unfinished)
+			}
 		case l.Op == opAfter:
 			var goes, comes []*line
 			for _, r := range l.After {
@@ -250,13 +264,16 @@ func mergeSteps(lines []*line) []*line {
 					goes, comes = append(goes, g...), append(comes, c...)
 				}
 			}
-			all = append(append(all, goes...), comes...)
+			all = append(append(append(all, goes...), comes...), later[i]...)
 		case l.Op != opBefore:
 			all = append(all, l)
 		}
 	}
 	return all
 }
+
+// created ends the ID of what a change left where nothing, or something of another type, was.
+const created = "+"
 
 // changesTo returns the changes from a line's state to a result: removals and creations.
 func (l *line) changesTo(r result) (goes, comes []*line) {
@@ -277,7 +294,7 @@ func (l *line) changesTo(r result) (goes, comes []*line) {
 		goes = []*line{&c}
 	}
 	if is {
-		c := line{ID: l.ID + "+", Time: l.Time, Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool,
+		c := line{ID: l.ID + created, Time: l.Time, Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool,
 			Path: l.Path, Op: string(workspace.Create), NewHash: r.Hash, NewMode: r.Mode,
 			newSize: r.Size, newTime: r.ModTime}
 		if r.Mode.IsDir() {

@@ -101,3 +101,40 @@ func TestCallCutOff(t *testing.T) {
 	f.undo(undo.Selection{Redo: true})
 	assert.Equal(t, "1, or somebody's", f.content("a.txt"))
 }
+
+// What a call changes after an undo of it can be undone too. What it leaves as the undo did is undone already.
+func TestUndoWhileACallRuns(t *testing.T) {
+	for name, late := range map[string]string{"changed since": "late", "left": "0"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, undo.Options{})
+			f.plant("a.txt", "0")
+			one := f.begin("one")
+			f.plant("a.txt", "1")
+			f.undo(undo.Selection{Session: "s", Call: "one", Ours: true})
+			assert.Equal(t, "0", f.content("a.txt"))
+			f.plant("a.txt", late)
+			one.end()
+			if late == "0" {
+				f.refused(tool.NotFound, undo.Selection{})
+				return
+			}
+			f.undo(undo.Selection{})
+			assert.Equal(t, "0", f.content("a.txt"))
+			f.undo(undo.Selection{Redo: true})
+			assert.Equal(t, late, f.content("a.txt"))
+		})
+	}
+}
+
+// The recorder of a shell session between calls begins before that of the call ends: it is the younger one.
+func TestUndoOfASessionsCall(t *testing.T) {
+	f := newFixture(t, undo.Options{})
+	f.plant("a.txt", "0")
+	call := f.begin("one")
+	f.plant("a.txt", "1")
+	between := f.begin("one")
+	defer between.effects.Close()
+	call.end()
+	f.undo(undo.Selection{Session: "s", Call: "one", Ours: true})
+	assert.Equal(t, "0", f.content("a.txt"))
+}

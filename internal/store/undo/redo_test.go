@@ -30,3 +30,22 @@ func TestRedoOfWhatStands(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, calls[0].UndoneBy)
 }
+
+// A call is undone when all of it is.
+func TestACallUndoneInPart(t *testing.T) {
+	f := newFixture(t, undo.Options{})
+	f.write("c1", "a", "1")
+	f.write("c1", "b", "1")
+	undoneBy := func() string {
+		calls, err := f.store.Calls(t.Context(), undo.Filter{Call: "c1"})
+		require.NoError(t, err)
+		require.Len(t, calls, 1)
+		return calls[0].UndoneBy
+	}
+	f.undo(undo.Selection{Paths: []string{"a"}})
+	assert.Empty(t, undoneBy())
+	rest := f.undo(undo.Selection{})
+	assert.Equal(t, rest.Call, undoneBy())
+	f.undo(undo.Selection{Call: rest.Call})
+	assert.Empty(t, undoneBy())
+}
