@@ -29,7 +29,7 @@ func (flags *undoFlags) add(c *cobra.Command) {
 	f.BoolVar(&flags.selection.Skip, "skip", false,
 		"leave out files that were changed since, or whose old content was not kept, instead of refusing")
 	f.BoolVar(&flags.selection.Ours, "ours", false,
-		"also overwrite files that were changed since; their current content is recorded first")
+		"also overwrite files that were changed since, or are too large to keep; else their current content is recorded first")
 	f.BoolVarP(&flags.patch, "patch", "p", false, "show the changes as a diff")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
 }
@@ -162,7 +162,9 @@ func (a *app) showUndo(ctx context.Context, p *project.Project, whole any, done 
 	if len(done.Left) > 0 {
 		say("Left in place: %s, other files are in it", show.Line(change.Names(done.Left)))
 	}
-	if done.Call != "" {
+	if len(done.Unkept) > 0 {
+		say("Too large to keep, and so gone for good: %s", show.Line(change.Names(done.Unkept)))
+	} else if done.Call != "" {
 		say("To take this back: toolhost undo %s", show.Word(done.Call))
 	}
 	return nil

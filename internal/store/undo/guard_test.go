@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,48 @@ func TestTooLargeToKeep(t *testing.T) {
 	f.write("c3", "huge", "new")
 	e = f.refused(tool.Unavailable, undo.Selection{Session: "s", Call: "c3"})
 	assert.Contains(t, e.Message, "too many to keep")
+}
+
+// Undo removes or replaces what is too large to keep only if a person says so, and never what may be the only copy.
+func TestUndoOfLargeFiles(t *testing.T) {
+	large, moved := strings.Repeat("l", 101), strings.Repeat("m", 10)
+	for name, c := range map[string]struct {
+		sel    undo.Selection
+		code   tool.Code
+		unkept []string
+		left   []string // of large, small and moved
+	}{
+		"plain":         {undo.Selection{}, tool.Conflict, nil, []string{"large", "small", "moved"}},
+		"skip":          {undo.Selection{Skip: true}, "", nil, []string{"large", "moved"}},
+		"ours":          {undo.Selection{Ours: true}, tool.Unavailable, nil, []string{"large", "small", "moved"}},
+		"ours and skip": {undo.Selection{Ours: true, Skip: true}, "", []string{"large"}, []string{"moved"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, undo.Options{MaxFile: 100})
+			e := f.store.Effects(undo.Call{Session: "s", ID: "c1"})
+			ended := make(map[string]undo.State)
+			for path, content := range map[string]string{"large": large, "small": "s", "moved": moved} {
+				id, err := e.Before(path, undo.State{})
+				require.NoError(t, err)
+				f.plant(path, content)
+				ended[id] = f.state(path)
+			}
+			id, err := e.Before("from", undo.State{Exists: true, Mode: 0o644, Size: 10, Hash: "unknown", Lost: "for a test"})
+			require.NoError(t, err)
+			ended[id] = undo.State{}
+			require.NoError(t, e.After(ended, nil))
+			e.Close()
+			if c.code != "" {
+				f.refused(c.code, c.sel)
+			} else {
+				assert.Equal(t, c.unkept, f.undo(c.sel).Unkept)
+			}
+			for _, path := range []string{"large", "small", "moved"} {
+				_, err := os.Lstat(filepath.Join(f.dir, path))
+				assert.Equal(t, slices.Contains(c.left, path), err == nil, path)
+			}
+		})
+	}
 }
 
 func TestPruneBySizeAndAge(t *testing.T) {

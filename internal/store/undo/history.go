@@ -345,8 +345,11 @@ type Selection struct {
 	Redo bool
 	// Skip leaves out files that were changed since or whose old content is not kept, instead of refusing.
 	Skip bool
-	// Ours restores files changed since by others. What is replaced is recorded, and the undo can be undone.
+	// Ours restores files changed since by others, and removes or replaces those that are too large to keep. All else
+	// that is replaced is recorded, and the undo can be undone.
 	Ours bool
+
+	back bool // of TakeBack
 }
 
 // pick returns the selected changes that stand, newest first.

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -34,6 +35,8 @@ type Plan struct {
 	Over []string `json:"over,omitempty"`
 	// Special are pipes, sockets and devices, whose content is not kept.
 	Special []Special `json:"special,omitempty"`
+	// Unkept are files that are removed or replaced and too large to keep, so that a redo has not their content.
+	Unkept []string `json:"unkept,omitempty"`
 	// Unlisted are files and directories restored without their access control list. Their group has what the
 	// list granted it.
 	Unlisted []string `json:"unlisted,omitempty"`
@@ -89,8 +92,15 @@ type planner struct {
 	cut      map[string]bool  // IDs of changes that a killed undo was about to undo
 	byPath   map[pathName][]*line
 	over     []string
+	unkept   []string          // files removed or replaced for good
+	lostOf   map[sizeOf]string // with Skip, a file whose content is lost, by its call and size
 	special  []Special
 	unlisted []string // restored without their access control lists
+}
+
+type sizeOf struct {
+	call callRef
+	size int64
 }
 
 type problem struct {
@@ -115,11 +125,14 @@ func (s *Store) plan(ctx context.Context, v *storeDir, h *history, ws *workspace
 		left:    make(map[string]bool),
 		notKept: h.notKeptBy(sel, lines),
 		picked:  make(map[*line]bool), passed: make(map[*line]string),
-		cut: make(map[string]bool), byPath: make(map[pathName][]*line),
+		cut: make(map[string]bool), byPath: make(map[pathName][]*line), lostOf: make(map[sizeOf]string),
 	}
 	for _, l := range lines {
 		p.picked[l] = true
 		p.byPath[l.Path] = append(p.byPath[l.Path], l)
+		if sel.Skip && l.Size > 0 && p.gone(l) {
+			p.lostOf[sizeOf{l.ref(), l.Size}] = string(l.Path)
+		}
 	}
 	for _, undo := range h.cut {
 		for _, id := range undo.Of {
@@ -289,8 +302,11 @@ func (p *planner) content(l *line) error {
 		return nil
 	case p.halfUndone(l, e):
 		return nil
-	case l.keepsContent() && (l.Lost != "" || !p.storeDir.has(l.Hash)):
+	case p.gone(l):
 		p.drop(l)
+		return nil
+	case p.lostOf[sizeOf{l.ref(), e.want.size}] != "" && e.want.regular():
+		p.leave(l, path, "may have what "+p.lostOf[sizeOf{l.ref(), e.want.size}]+" had, which is not kept")
 		return nil
 	case p.unsure(l) != "":
 		if !p.replaces(path) {
@@ -301,6 +317,13 @@ func (p *planner) content(l *line) error {
 	case e.want.isDir() || before.isDir() && e.want.exists, !p.replaces(path):
 		p.conflict(l, path, "has changed since", before)
 		return nil
+	}
+	if e.want.regular() && e.want.info != nil && e.want.size > p.store.options.MaxFile && !p.sel.back {
+		if !p.sel.Ours {
+			p.conflict(l, path, fmt.Sprintf("has %d bytes, "+tooLarge, e.want.size), before)
+			return nil
+		}
+		p.unkept = append(p.unkept, path)
 	}
 	p.pass(l)
 	switch {
@@ -320,6 +343,14 @@ func (p *planner) content(l *line) error {
 	}
 	e.want = before
 	return nil
+}
+
+// tooLarge ends why undo does not remove or replace a file.
+const tooLarge = "too many to keep"
+
+// gone reports whether the old content of a change is not kept.
+func (p *planner) gone(l *line) bool {
+	return l.keepsContent() && (l.Lost != "" || !p.storeDir.has(l.Hash))
 }
 
 // changesMode reports whether the change includes the mode. The mode after it is not always known.
@@ -580,7 +611,7 @@ func (p *planner) callNames() string {
 
 func (p *planner) public() *Plan {
 	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over,
-		Special: p.special, Unlisted: p.unlisted, NotKept: p.notKept}
+		Unkept: p.unkept, Special: p.special, Unlisted: p.unlisted, NotKept: p.notKept}
 	if p.sel.Redo {
 		plan.Redone = p.history.redoneCalls(p.lines)
 	}

@@ -113,6 +113,10 @@ func (p *planner) conflictError() error {
 	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(), found.list("%s %s", "; ")).
 		Suggest("Undo the later changes first, leave these files out (--skip), or also replace the later changes "+
 			"(--ours), which can be undone.").With("paths", found.paths())
+	if slices.ContainsFunc(p.problems, func(c problem) bool { return strings.HasSuffix(c.what, tooLarge) }) {
+		e.Suggestion = "Leave these files out (--skip), or replace or remove them all the same (--ours): those that are " +
+			"too large cannot be brought back then."
+	}
 	if back != "" {
 		e.Message += "\nThis would come back (+) in place of what is there (-):\n" + back
 		_ = e.With("since", since).With("back", back)
