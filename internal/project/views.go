@@ -140,7 +140,7 @@ func (v *projectView) Commit(ctx context.Context, digest string) error {
 // takeBack undoes an incomplete commit.
 func (v *projectView) takeBack(ctx context.Context, ws *workspace.Workspace, why error) error {
 	call, _ := undo.CallOf(ctx)
-	_, err := v.p.Undo.Undo(context.WithoutCancel(ctx), ws, undo.Selection{Session: call.Session, Call: call.ID})
+	err := v.p.Undo.TakeBack(context.WithoutCancel(ctx), ws, call)
 	if err == nil {
 		return why
 	}

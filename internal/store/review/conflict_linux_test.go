@@ -66,6 +66,23 @@ func TestAFileInWhatGoes(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(a.root, "d/y"))
 }
 
+// Read-only files are replaced as in a real call, with no effect on the modes of their other names.
+func TestReadOnlyFiles(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
+	a := newArena(t)
+	a.outside(some + "; chmod 444 a.txt; ln a.txt b.txt; echo q >c; chmod 400 c")
+	before := tree(t, a.root)
+	_, err := a.commit(a.try("sed -i s/one/two/ a.txt; echo new >n; mv n c"))
+	require.NoError(t, err)
+	for name, mode := range map[string]os.FileMode{"a.txt": 0o444, "b.txt": 0o444, "c": 0o644} {
+		info, err := os.Stat(filepath.Join(a.root, name))
+		require.NoError(t, err)
+		assert.Equal(t, mode, info.Mode(), name)
+	}
+	a.undo()
+	same(t, before, tree(t, a.root), "undo")
+}
+
 // TestRaces commits while another process saves the same file repeatedly: its last save is in the file, or the
 // undo store has it.
 func TestRaces(t *testing.T) {

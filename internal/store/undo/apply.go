@@ -78,6 +78,12 @@ func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection
 	return s.undo(ctx, v, ws, sel, true)
 }
 
+// TakeBack undoes a call that failed, as if it had changed nothing: neither it nor this undo is one that can be undone.
+func (s *Store) TakeBack(ctx context.Context, ws *workspace.Workspace, call Call) error {
+	_, err := s.Undo(ctx, ws, Selection{Session: call.Session, Call: call.ID, back: true})
+	return err
+}
+
 // undo runs under the locks, and takes back half an undo if takeBack is set.
 func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, sel Selection, takeBack bool) (*Outcome,
 	error) {
@@ -108,15 +114,23 @@ func (s *Store) undo(ctx context.Context, v *storeDir, ws *workspace.Workspace, 
 	}
 	out.Left = a.left
 	_, err = s.append(v, s.newLine(call, opDone))
+	if err == nil && sel.back {
+		err = errors.Join(s.void(v, call), s.void(v, Call{Session: call.Session, ID: sel.Call}))
+	}
 	return out, s.storeError("record the undo", "", err)
+}
+
+// void notes that nothing of what a call has recorded so far was done, or that it was taken back.
+func (s *Store) void(v *storeDir, call Call) error {
+	_, err := s.append(v, s.newLine(call, opVoid))
+	return err
 }
 
 // fail takes back what was done before err.
 func (s *Store) fail(ctx context.Context, v *storeDir, ws *workspace.Workspace, call Call, done int, takeBack bool,
 	err error) error {
 	if done == 0 {
-		_, voidErr := s.append(v, s.newLine(call, opVoid))
-		if voidErr != nil {
+		if voidErr := s.void(v, call); voidErr != nil {
 			s.options.Logger.WarnContext(ctx, "a failed undo was not noted", "error", voidErr)
 		}
 		return err
@@ -166,6 +180,7 @@ func (a *applier) single(o op) error {
 		err = a.ws.Rename(o.path, o.to, false)
 	case opMkdir:
 		if _, err = a.ws.Mkdir(o.path, true); err == nil {
+			a.done++
 			err = a.mode(o)
 		}
 	case opSymlink:

@@ -97,11 +97,11 @@ func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
 
 // newHistory finds which changes stand: those that no undo has undone. Only completed undos count.
 func newHistory(lines []*line) *history {
-	lines = mergeSteps(lines)
+	lines = withoutVoid(mergeSteps(lines))
 	mix(lines)
 	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line),
 		parts: make(map[callRef][]callRef)}
-	ended, void := make(map[callRef]bool), make(map[callRef]bool)
+	ended := make(map[callRef]bool)
 	for _, l := range lines {
 		switch {
 		case l.isChange():
@@ -111,8 +111,6 @@ func newHistory(lines []*line) *history {
 			h.notKept = append(h.notKept, l)
 		case l.Op == opDone:
 			ended[l.ref()] = true
-		case l.Op == opVoid:
-			void[l.ref()] = true
 		}
 	}
 	last := make(map[string]string)
@@ -120,14 +118,32 @@ func newHistory(lines []*line) *history {
 		last[l.Session] = max(last[l.Session], l.ID)
 		l.order = last[l.Session]
 	}
-	undos := slices.DeleteFunc(slices.Clone(lines), func(l *line) bool {
-		return l.Op != opUndo || void[l.ref()]
-	})
+	undos := slices.DeleteFunc(slices.Clone(lines), func(l *line) bool { return l.Op != opUndo })
 	slices.SortStableFunc(undos, func(a, b *line) int { return cmp.Compare(a.order, b.order) })
 	for _, l := range undos {
 		h.addUndo(l, ended[l.ref()])
 	}
 	return h
+}
+
+// withoutVoid returns the lines without what is void: the lines of the same call before.
+func withoutVoid(lines []*line) []*line {
+	void := make(map[callRef]int)
+	for i, l := range lines {
+		if l.Op == opVoid {
+			void[l.ref()] = i
+		}
+	}
+	if len(void) == 0 {
+		return lines
+	}
+	var stand []*line
+	for i, l := range lines {
+		if last, ok := void[l.ref()]; !ok || i > last || l.Op == opNotKept {
+			stand = append(stand, l)
+		}
+	}
+	return stand
 }
 
 // addUndo processes one undo: what an undone undo had undone stands again. An undo that was killed counts as having

@@ -30,7 +30,7 @@ const (
 const (
 	opUndo = "undo" // the call is going to undo the changes in Of
 	opDone = "done" // it did, with nothing left to change
-	opVoid = "void" // it did not
+	opVoid = "void" // what the call has recorded so far was not done, or was taken back
 )
 
 type line struct {

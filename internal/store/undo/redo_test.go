@@ -1,6 +1,7 @@
 package undo_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,4 +49,24 @@ func TestACallUndoneInPart(t *testing.T) {
 	assert.Equal(t, rest.Call, undoneBy())
 	f.undo(undo.Selection{Call: rest.Call})
 	assert.Empty(t, undoneBy())
+}
+
+// A call that was taken back has changed nothing: neither it nor that can be undone, but a later change of it can.
+func TestTakeBack(t *testing.T) {
+	f := newFixture(t, undo.Options{MaxFile: 100})
+	f.plant("a", "0")
+	before := f.tree()
+	f.write("c1", "a", "1")
+	f.write("c1", "large", strings.Repeat("l", 101))
+	require.NoError(t, f.store.TakeBack(t.Context(), f.ws, undo.Call{Session: "s", ID: "c1"}))
+	assert.Equal(t, before, f.tree())
+	for _, sel := range []undo.Selection{{}, {Redo: true}, {Call: "c1"}, {Call: "c1", Redo: true}} {
+		assert.Error(t, func() error { _, err := f.store.Plan(t.Context(), f.ws, sel); return err }(), "%+v", sel)
+	}
+	calls, err := f.store.Calls(t.Context(), undo.Filter{})
+	require.NoError(t, err)
+	assert.Empty(t, calls)
+	f.write("c1", "a", "2")
+	f.undo(undo.Selection{})
+	assert.Equal(t, before, f.tree())
 }
