@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -26,6 +27,8 @@ func (v views) Open(context.Context) (host.View, error) {
 			v.p.stateless.Message).Suggest("%s", v.p.stateless.Suggestion)
 	}
 	view.Sweep(v.dir(), viewAge)
+	// Made during the call, as for caches, it would look like a change by others of the directory that it is in.
+	_ = os.Mkdir(filepath.Join(v.p.Workspace.Root(), ".agent"), 0o700)
 	dir := filepath.Join(v.dir(), rand.Text())
 	made, err := view.New(dir)
 	if err != nil {
