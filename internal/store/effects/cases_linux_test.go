@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/store/undo"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
@@ -102,7 +103,9 @@ func TestTooLarge(t *testing.T) {
 		assert.Contains(t, report.Note(), "sparse (it had more than 32 MiB)")
 		report = a.sh("truncate -s 4G made; echo three >a.txt")
 		assert.Empty(t, report.Note())
-		a.undo()
+		outcome, err := a.store.Undo(t.Context(), a.ws, undo.Selection{Ours: true})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"made"}, outcome.Unkept)
 		assert.NoFileExists(t, filepath.Join(a.root, "made"))
 	})
 }

@@ -391,7 +391,7 @@ func (c *Call) endOfAll() map[string]undo.State {
 					k, state := c.paths[names[i]], c.now(c.trees.path(names[i]))
 					if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
 						// The content was not written.
-						state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime
+						state.Hash, state.Size, state.ModTime, state.Changed = "", k.state.Size, k.state.ModTime, k.state.Changed
 					}
 					states[i] = state
 				}

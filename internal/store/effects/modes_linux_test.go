@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/store/undo"
 	"github.com/toolhost/toolhost/internal/test/testneed"
 )
@@ -34,6 +35,33 @@ func TestUndoOfLockedPaths(t *testing.T) {
 				b.thereAndBack(c.prepare, c.script)
 			})
 		}
+	})
+}
+
+// An access control list changes the mode: undo restores that.
+func TestUndoOfAnAccessControlList(t *testing.T) {
+	testneed.Program(t, "python3")
+	const set = "python3 -c 'import os, struct; entry = lambda tag, bits: struct.pack(\"<HHI\", tag, bits, 0xffffffff); " +
+		"os.setxattr(\"f\", \"system.posix_acl_access\", struct.pack(\"<I\", 2) + entry(1, 6) + entry(4, 7) + entry(32, 7))'"
+	each(t, func(a *arena) {
+		a.outside("echo 1 >f; chmod 640 f; if ! " + set + " 2>/dev/null; then rm f; fi")
+		if _, err := os.Stat(filepath.Join(a.root, "f")); err != nil {
+			testneed.Missing(a.t, "the file system has no access control lists")
+		}
+		a.thereAndBack("chmod 640 f", set, "f")
+	})
+}
+
+// A file that is too large to keep is changed even if its size and time are as before; one that was only opened is not.
+func TestALargeFileMadeToLookUnchanged(t *testing.T) {
+	each(t, func(a *arena) {
+		a.outside("head -c 34M /dev/zero >big")
+		assert.Empty(a.t, a.sh(": <>big").Note())
+		report := a.sh("touch -r big ref; printf X | dd of=big conv=notrunc status=none; touch -r ref big; rm ref")
+		assert.Equal(a.t, []string{"big"}, report.Files)
+		assert.Contains(a.t, report.Note(), "big (it had more than 32 MiB)")
+		_, err := a.store.Undo(a.t.Context(), a.ws, last)
+		assert.Equal(a.t, tool.Unavailable, tool.CodeOf(err), "%v", err)
 	})
 }
 

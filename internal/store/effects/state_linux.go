@@ -76,7 +76,7 @@ func absent(err error) bool {
 
 func stateOf(stat *unix.Stat_t) undo.State {
 	return undo.State{Exists: true, Mode: modeOf(uint32(stat.Mode)), Size: stat.Size,
-		ModTime: time.Unix(stat.Mtim.Unix()), Links: uint64(stat.Nlink),
+		ModTime: time.Unix(stat.Mtim.Unix()), Changed: time.Unix(stat.Ctim.Unix()), Links: uint64(stat.Nlink),
 		Special: fs.FileMode(stat.Mode & (unix.S_ISUID | unix.S_ISGID | unix.S_ISVTX)),
 		File:    undo.FileID{Dev: uint64(stat.Dev), Ino: stat.Ino}}
 }

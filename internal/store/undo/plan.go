@@ -291,6 +291,9 @@ func (p *planner) content(l *line) error {
 	case p.passed[l] != "" && p.passed[l] < l.ID: // what it found was on the way already
 		p.pass(l)
 		return nil
+	case p.gone(l) && l.Op == string(workspace.Replace) && l.after().holds(before): // looks as before, by size and time
+		p.drop(l)
+		return nil
 	case e.want.holds(before) && (!l.unended || !e.want.exists || e.want.mode.Perm() == before.mode.Perm()):
 		if p.cut[l.ID] && l.Op == string(workspace.Delete) && !e.want.isLink() {
 			e.want.mode = l.Mode // the killed undo may not have come so far

@@ -34,9 +34,11 @@ type State struct {
 	Hash    string
 	// Lost is why the content is not kept; empty if it is.
 	Lost string
-	// Links is the number of a file's names, and File its identity. They are not recorded.
-	Links uint64
-	File  FileID
+	// Links is the number of a file's names, File its identity, and Changed when anything of it was changed. They are not
+	// recorded.
+	Links   uint64
+	File    FileID
+	Changed time.Time
 	// Special are the set-user-ID, set-group-ID and sticky bits, which undo never sets. They are not recorded.
 	Special fs.FileMode
 }
@@ -53,7 +55,7 @@ func (s State) Same(other State) bool {
 		return false
 	}
 	if s.Hash == "" || other.Hash == "" {
-		return s.Mode.IsDir() || s.Size == other.Size && s.ModTime.Equal(other.ModTime)
+		return s.Mode.IsDir() || s.Size == other.Size && s.ModTime.Equal(other.ModTime) && s.Changed.Equal(other.Changed)
 	}
 	return s.Hash == other.Hash
 }

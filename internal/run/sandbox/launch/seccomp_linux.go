@@ -185,16 +185,20 @@ func (p *rules) attributes(allow, guard bool) {
 		p.refuseBits(sysFchmod, 1, setIDs, then)
 		p.refuseBits(sysFchmodat, 2, setIDs, then)
 		p.refuseBits(sysFchmodat2, 2, setIDs, then)
-		return
+	} else {
+		p.ask(sysChmod, sysFchmod, sysFchmodat, sysFchmodat2, sysChown, sysFchown, sysLchown, sysFchownat,
+			sysUtime, sysUtimes, sysFutimesat, sysUtimensat)
 	}
-	for _, nr := range []int{
-		sysChmod, sysFchmod, sysFchmodat, sysFchmodat2, sysChown, sysFchown, sysLchown, sysFchownat,
-		sysUtime, sysUtimes, sysFutimesat, sysUtimensat,
-		sysSetxattr, sysLsetxattr, sysFsetxattr, sysRemovexattr, sysLremovexattr, sysFremovexattr,
-	} {
+	if guard || !allow { // an access control list has the mode
+		p.ask(sysSetxattr, sysLsetxattr, sysFsetxattr, sysRemovexattr, sysLremovexattr, sysFremovexattr)
+		p.refuse(syscall.ENOSYS, sysSetxattrat, sysRemovexattrat)
+	}
+}
+
+func (p *rules) ask(numbers ...int) {
+	for _, nr := range numbers {
 		p.add(nr, ret(retAsk))
 	}
-	p.refuse(syscall.ENOSYS, sysSetxattrat, sysRemovexattrat)
 }
 
 // creation refuses new devices and files with set-ID bits, or hands over to the supervisor all that makes, changes
@@ -202,9 +206,7 @@ func (p *rules) attributes(allow, guard bool) {
 func (p *rules) creation(guard bool) {
 	p.refuse(syscall.ENOSYS, sysOpenat2)
 	if guard {
-		for _, nr := range append(fileCalls[:], sysCreat) {
-			p.add(nr, ret(retAsk))
-		}
+		p.ask(append(fileCalls[:], sysCreat)...)
 		p.add(sysOpen, loadArg(1), jumpSet(writing|tmpfileBit), ret(retAsk), ret(retAllow))
 		p.add(sysOpenat, loadArg(2), jumpSet(writing|tmpfileBit), ret(retAsk), ret(retAllow))
 		return

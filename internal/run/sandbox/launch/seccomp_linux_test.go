@@ -143,6 +143,11 @@ func TestFilter(t *testing.T) {
 		assert.Equal(t, test.all, judge(t, all.compile(), auditArch, test.nr, test.args...), "%s, all granted",
 			test.name)
 	}
+	guarding := Filter{Attributes: true, Guard: true}
+	for _, nr := range []int{unix.SYS_SETXATTR, unix.SYS_FREMOVEXATTR} {
+		assert.EqualValues(t, retAsk, judge(t, guarding.compile(), auditArch, nr), "an access control list has the mode")
+	}
+	assert.Equal(t, enosys, judge(t, guarding.compile(), auditArch, sysSetxattrat), "programs use the older call then")
 	highWord := map[uint32]uint32{offNr: uint32(sysPrlimit64), offArch: auditArch, offArgs: 7, offArgs + 20: 1}
 	assert.Equal(t, eperm, run(t, none.compile(), highWord), "limits at an address whose low word is 0")
 	const i386 = 0x40000003
@@ -160,7 +165,7 @@ func TestBytes(t *testing.T) {
 
 // TestFilterDoesNothingTwice checks that each system call has one rule: of two, the search would choose any.
 func TestFilterDoesNothingTwice(t *testing.T) {
-	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
+	for _, f := range []Filter{{}, {Guard: true}, {Guard: true, Attributes: true}, {Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
 		seen := make(map[int]bool)
 		for _, r := range f.rules() {
 			assert.False(t, seen[r.nr], "system call %d", r.nr)
