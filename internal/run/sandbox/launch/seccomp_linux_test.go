@@ -165,7 +165,8 @@ func TestBytes(t *testing.T) {
 
 // TestFilterDoesNothingTwice checks that each system call has one rule: of two, the search would choose any.
 func TestFilterDoesNothingTwice(t *testing.T) {
-	for _, f := range []Filter{{}, {Guard: true}, {Guard: true, Attributes: true}, {Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
+	for _, f := range []Filter{{}, {Guard: true}, {Guard: true, Attributes: true},
+		{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
 		seen := make(map[int]bool)
 		for _, r := range f.rules() {
 			assert.False(t, seen[r.nr], "system call %d", r.nr)
