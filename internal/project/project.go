@@ -21,14 +21,12 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/telemetry"
-	"github.com/toolhost/toolhost/internal/file/realpath"
 	"github.com/toolhost/toolhost/internal/file/workspace"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/source/mcpclient"
 	"github.com/toolhost/toolhost/internal/source/pluginlock"
 	"github.com/toolhost/toolhost/internal/source/plugins"
-	"github.com/toolhost/toolhost/internal/source/taskincludes"
 	"github.com/toolhost/toolhost/internal/store/approval"
 	"github.com/toolhost/toolhost/internal/store/callid"
 	"github.com/toolhost/toolhost/internal/store/effects"
@@ -100,7 +98,7 @@ type Project struct {
 	calls     effects.Calls
 	serving   sync.Map // *network.Serving, by the name of a plugin or MCP server
 
-	taskIncludes taskincludes.Reader
+	decided atomic.Pointer[deciding] // of the last configuration
 
 	mu       sync.Mutex // guards config and assembly against a reload
 	config   *config.Config
@@ -207,14 +205,8 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 }
 
 func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options {
-	trees := append([]string{root}, cfg.Workspace.Allow...)
-	for i := range trees {
-		if real, err := realpath.Of(trees[i]); err == nil {
-			trees[i] = real
-		}
-	}
 	return workspace.Options{
-		Hidden:   masks(cfg).Hidden(trees...),
+		Hidden:   masks(cfg).Hidden(treesOf(root, cfg)...),
 		Identity: p.identity,
 		Recorder: p.Undo.Recorder("", "", 0),
 		Allow:    cfg.Workspace.Allow,

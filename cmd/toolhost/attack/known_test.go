@@ -67,6 +67,7 @@ var known = []struct{ attack, tests, control string }{
 	{"35 an operation of git goes on with options of the agent's", "TestWhatAnOperationGoesOnWith", "the same script unconfined"},
 	{"37 a block with less lends itself more", "TestWhatOthersLackIsNotLent", "the same unconfined"},
 	{"36 a grant of an agent's directory lends the agent", "TestAGrantOfAnAgentsDirectory", "the same script unconfined"},
+	{"38 what a protected link leads to is written", "TestProtectWhatLinksLeadTo", "the same script unconfined"},
 }
 
 // The tests of each known attack exist.

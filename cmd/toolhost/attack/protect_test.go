@@ -288,6 +288,81 @@ func TestProtectIncludedTaskfiles(t *testing.T) {
 	}
 }
 
+// linkedFiles are what a user's symlinks with protected names lead to, by those names. The content is fine.
+var linkedFiles = map[string]string{
+	".git/hooks/pre-commit": "scripts/pre-commit", ".vscode/tasks.json": "conf/tasks.json", ".idea": "ide/workspace.xml",
+	".envrc": "conf/envrc", ".mcp.json": "conf/mcp.json", ".claude": "cl/settings.json", "agent.hcl": "conf/host.hcl",
+	".agent/Taskfile.yml": "tasks/T.yml", "Taskfile.more.yml": "tasks/more.yml", "gh/post-checkout": "scripts/post-checkout",
+}
+
+// TestProtectWhatLinksLeadTo has commands and file tools change what symlinks with protected names lead to, and the
+// symlinks on the way.
+func TestProtectWhatLinksLeadTo(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
+	t.Parallel()
+	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArenaFor(t, s, map[string]string{".git/HEAD": "ref: refs/heads/main\n"})
+			for _, dir := range []string{".git/objects", ".git/refs"} {
+				require.NoError(t, os.MkdirAll(filepath.Join(a.ws, dir), 0o755))
+			}
+			a.write(a.ws, ".git/config", "[core]\n\thooksPath = gh\n", 0o644)
+			for name, file := range linkedFiles {
+				content := "# fine\n"
+				switch name {
+				case "agent.hcl":
+					content = "taskfile {}\n" + s.block()
+				case ".agent/Taskfile.yml":
+					content = decidingFiles[name]
+				}
+				a.write(a.ws, file, content, 0o644)
+				a.whole[file] = []string{content}
+				to, err := filepath.Rel(filepath.Dir(name), file)
+				require.NoError(t, err)
+				switch name {
+				case ".idea", ".claude":
+					to = filepath.Dir(to)
+				case ".agent/Taskfile.yml": // by another
+					a.link(file, "mid")
+					a.whole[name], to = a.whole[file], "../mid"
+				}
+				a.link(to, name)
+			}
+			a.arm()
+			h := a.serve(nil, "--toolset", "cliagent")
+			files := slices.Sorted(maps.Keys(a.whole))
+			x := attack{group: "protect", name: s.String() + " linked ", tool: "run_in_terminal"}
+			mid := script{"mid", `echo owned > evil.yml; ln -sfn evil.yml mid; ln -s evil.yml other; mv -T other mid; rm -f mid; true`}
+			if s.level == sandbox.Off {
+				for _, script := range append(eachWith(ways[0], files...), mid) {
+					control(t, x.group, x.name+script.name, checkWhole, h.inspect(h.call(x.tool, command(t, script.text))))
+				}
+				h.stop()
+				return
+			}
+			for _, way := range ways {
+				together(t, h, x, command, append(eachWith(way, files...), mid))
+			}
+			h.stop()
+			h = a.serve(nil)
+			for _, file := range append(files, "mid") {
+				for _, x := range []attack{
+					{tool: "append_file", params: `{"path":"` + file + `","content":"owned"}`, want: []string{"permission_denied"}},
+					{tool: "delete_file", params: `{"path":"` + file + `"}`, want: []string{"permission_denied"}},
+					{tool: "mv", params: `{"args":"ok.txt ` + file + `"}`, want: []string{"permission_denied"}},
+				} {
+					x.group, x.name = "protect", x.tool+" linked "+file
+					oneOverMCP(t, h, x)
+				}
+			}
+			free := h.call("write_file", `{"path":"conf/free.json","content":"{}"}`)
+			assert.False(t, free.failed, "beside what is protected: %s", free.text)
+			h.stop()
+		})
+	}
+}
+
 // TestProtectLeavesGitWorking has confined commands use git normally.
 func TestProtectLeavesGitWorking(t *testing.T) {
 	testneed.NotShort(t, "one attack of each class stays")

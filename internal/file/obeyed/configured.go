@@ -48,7 +48,7 @@ func Relative(root string) (names []string) {
 		files = append(files, filepath.Join(elsewhere, "config"))
 	}
 	for _, home := range homedir.All() {
-		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
+		files = append(files, followed(filepath.Join(home, ".gitconfig")), followed(filepath.Join(home, ".config", "git", "config")))
 	}
 	for _, file := range files {
 		m := mentioned(readShort(file))

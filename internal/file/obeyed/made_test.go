@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // cloned is a configuration as git clone writes it.
@@ -195,10 +197,11 @@ func TestRelative(t *testing.T) {
 	for name, content := range maps.All(map[string]string{
 		".git/config":           "[core]\n\thooksPath = .githooks\n[filter \"x\"]\n\tclean = tools/clean --x ~/y /z origin/$1\n[remote \"o\"]\n\turl = ../x\n",
 		".git/modules/a/config": "[core]\n\tattributesFile = attrs\n",
-		"home/.gitconfig":       "[core]\n\tfsmonitor = ./watch\n\tpager = less\n",
+		"home/dotfiles/git":     "[core]\n\tfsmonitor = ./watch\n\tpager = less\n",
 	}) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o644))
 	}
+	testneed.Symlink(t, "dotfiles/git", filepath.Join(root, "home", ".gitconfig"))
 	assert.ElementsMatch(t, []string{".githooks", "attrs", "tools/clean", "origin/$1", "watch"}, Relative(root))
 }

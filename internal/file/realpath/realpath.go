@@ -23,8 +23,19 @@ func Of(path string) (string, error) {
 		return real, nil
 	}
 	volume := filepath.VolumeName(path)
-	done, links := volume+string(filepath.Separator), 0
-	todo := parts(path[len(volume):])
+	return follow(volume+string(filepath.Separator), path[len(volume):], func(string) {})
+}
+
+// Way returns the symlinks that a path below dir leads through, and its end, existing or not, with the links before
+// them resolved. dir has none. The end is empty if it cannot be reached.
+func Way(dir, path string) (links []string, end string) {
+	end, _ = follow(dir, path, func(link string) { links = append(links, link) })
+	return links, end
+}
+
+func follow(done, path string, passed func(link string)) (end string, err error) {
+	links := 0
+	todo := parts(path)
 	for len(todo) > 0 {
 		next := filepath.Join(done, todo[0])
 		todo = todo[1:]
@@ -42,6 +53,7 @@ func Of(path string) (string, error) {
 		if links++; links > maxLinks {
 			return "", &fs.PathError{Op: "follow", Path: path, Err: errors.New("too many symlinks")}
 		}
+		passed(next)
 		target, err := os.Readlink(next)
 		if err != nil {
 			return "", err

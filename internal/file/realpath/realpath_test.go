@@ -51,6 +51,25 @@ func TestOf(t *testing.T) {
 	assert.Error(t, err)
 }
 
+func TestWay(t *testing.T) {
+	base := tree(t)
+	for path, want := range map[string][]string{ // the last is the end
+		"sub/x":         {"sub/x"},
+		"missing":       {"missing"},
+		"inside/x":      {"inside", "sub/x"},
+		"chain/further": {"chain", "dangling", "../out/new/further"},
+		"absolute":      {"absolute", "../out"},
+	} {
+		links, end := realpath.Way(filepath.Join(base, "ws"), path)
+		for i, name := range want {
+			want[i] = filepath.Join(base, "ws", name)
+		}
+		assert.Equal(t, want, append(links, end), path)
+	}
+	_, end := realpath.Way(filepath.Join(base, "ws"), "loop")
+	assert.Empty(t, end)
+}
+
 func TestMemoLeadsWhereTheFileSystemDoes(t *testing.T) {
 	base := tree(t)
 	memo := make(realpath.Memo)

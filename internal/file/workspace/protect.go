@@ -158,8 +158,8 @@ func foldRune(r rune) rune {
 
 func protectedError(given, what, glob string) *tool.Error {
 	return tool.Errorf(tool.PermissionDenied, "%s %s protected by %q", given, what, glob).
-		Suggest("Leave it as it is, or ask the user, who can change workspace.protect in agent.hcl, or the "+
-			"block there that runs it with a grant.").
+		Suggest("Leave it as it is, or ask the user, who can change workspace.protect in agent.hcl, the "+
+			"block there that runs it with a grant, or the symlink that leads to it.").
 		With("path", given).With("pattern", glob)
 }
 

@@ -10,9 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -46,51 +44,6 @@ func Sources(root, name string) []string {
 	s := sources{root: handle, dir: root}
 	s.add(filepath.ToSlash(name))
 	return s.names
-}
-
-// Reader caches Sources until one of its files changes. The zero value is ready to use. It is safe for
-// concurrent use.
-type Reader struct {
-	mu         sync.Mutex
-	root, name string
-	names      []string
-	files      []fs.FileInfo // of names; nil if missing
-}
-
-// settleTime is the least age of a file's last change for a later one to show in its time.
-const settleTime = 50 * time.Millisecond
-
-// Sources returns the result of the function Sources. The caller may change it.
-func (r *Reader) Sources(root, name string) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.root == root && r.name == name && slices.EqualFunc(r.files, stat(root, r.names), sameFile) {
-		return slices.Clone(r.names)
-	}
-	settled := time.Now().Add(-settleTime)
-	r.root, r.name, r.names = root, name, Sources(root, name)
-	r.files = stat(root, r.names)
-	if slices.ContainsFunc(r.files, func(f fs.FileInfo) bool { return f != nil && f.ModTime().After(settled) }) {
-		r.root = "" // read again next time
-	}
-	return slices.Clone(r.names)
-}
-
-func stat(root string, names []string) []fs.FileInfo {
-	files := make([]fs.FileInfo, len(names))
-	for i, name := range names {
-		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
-			files[i] = info
-		}
-	}
-	return files
-}
-
-func sameFile(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return os.SameFile(a, b) && a.Mode() == b.Mode() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 type sources struct {
