@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/internal/test/testfile"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 func write(t *testing.T, path, text string) {
@@ -28,13 +29,16 @@ func TestFind(t *testing.T) {
 	write(t, filepath.Join(root, "repo", "a", "b", "file"), "")
 	write(t, filepath.Join(root, "worktree", ".git"), "gitdir: elsewhere")
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "dir", "agent.hcl"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(root, "link"), 0o755))
+	testneed.Symlink(t, "missing", filepath.Join(root, "link", "agent.hcl"))
 	cases := map[string]string{
 		".":        "agent.hcl",
 		"plain/x":  "agent.hcl",
 		"repo/a/b": "", // not beyond the root of the repository
 		"repo":     "",
 		"worktree": "",
-		"dir":      "agent.hcl", // a directory of that name does not count
+		"dir":      "dir/agent.hcl", // what cannot be read counts
+		"link":     "link/agent.hcl",
 	}
 	for dir, want := range cases {
 		got, ok := Find(filepath.Join(root, dir))
@@ -74,7 +78,9 @@ func TestLoadUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.hcl")
 	write(t, large, strings.Repeat("#", maxSize+10))
+	testneed.Symlink(t, "missing", filepath.Join(dir, "link.hcl"))
 	for name, want := range map[string]string{
+		filepath.Join(dir, "link.hcl"):   "Cannot read the configuration",
 		filepath.Join(dir, "absent.hcl"): "Cannot read the configuration",
 		dir:                              "Cannot read the configuration",
 		large:                            "File too large",
@@ -87,6 +93,7 @@ func TestLoadUnreadable(t *testing.T) {
 		var b strings.Builder
 		require.NoError(t, diags.Write(&b, true))
 		assert.NotEmpty(t, b.String())
+		assert.Equal(t, filepath.Base(name) == "absent.hcl", strings.Contains(b.String(), "toolhost init"), name)
 	}
 }
 

@@ -53,11 +53,11 @@ type scope struct {
 }
 
 // Find looks for an agent.hcl in dir and upwards, to the root of its repository, the home directory or the root
-// of the file system.
+// of the file system. One that cannot be read is found too, for Load to say so: else its rules would not hold.
 func Find(dir string) (path string, ok bool) {
 	for _, dir := range Dirs(dir) {
 		path := filepath.Join(dir, FileName)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if _, err := os.Lstat(path); err == nil {
 			return path, true
 		}
 	}
@@ -109,7 +109,9 @@ func display(path string) string {
 
 func unreadable(path string, err error) Diagnostic {
 	hint := "Make it a readable file, or name another with --config."
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, missing := os.Lstat(path); missing == nil && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s is a symbolic link to a missing file", path)
+	} else if errors.Is(err, fs.ErrNotExist) {
 		hint = "Run toolhost init to write one, or name another with --config."
 	}
 	return about(path, hcl.DiagError, "Cannot read the configuration", err.Error()+".", hint)

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/project/agentfile"
 	"github.com/toolhost/toolhost/internal/run/netguard"
@@ -201,7 +202,7 @@ func (a *app) declare(cfg *config.Config, path string, found *install.Installed,
 // addBlock declares a plugin. A file that was approved, or did not exist, is then approved: the change
 // is the user's own.
 func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error {
-	old, err := os.ReadFile(path)
+	old, err := plainfile.Read(path, 1<<30)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/face/show"
+	"github.com/toolhost/toolhost/internal/file/plainfile"
 	"github.com/toolhost/toolhost/internal/file/textedit"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/project/agentfile"
@@ -77,13 +77,13 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 		return usagef("There is nothing to approve: the standard tools need no approval.",
 			"there is no agent.hcl here or above")
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return usagef("Make it readable.", "%v", err)
-	}
 	cfg, err := a.readConfigFile(path)
 	if err != nil {
 		return err
+	}
+	content, err := plainfile.Read(path, 1<<30)
+	if err != nil {
+		return usagef("Make it readable.", "%v", err)
 	}
 	store, err := a.trustStore(cfg)
 	if err != nil {

@@ -96,8 +96,8 @@ func (o Options) search() (*Standing, config.Diagnostics) {
 		key := filepath.Join(dir, config.FileName)
 		s.Watch = append(s.Watch, key)
 		name, within := searched[dir]
-		info, err := os.Stat(key)
-		found := err == nil && info.Mode().IsRegular()
+		_, err := os.Lstat(key)
+		found := err == nil // whatever it is
 		path := filepath.Join(cmp.Or(name, dir), config.FileName)
 		if o.Store != nil {
 			s.Watch = append(s.Watch, o.Store.File(key))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/project/trust"
+	"github.com/toolhost/toolhost/internal/test/testneed"
 )
 
 // The approved text stays in force, whatever happens to the file.
@@ -50,6 +51,10 @@ func TestTheApprovedTextStaysInForce(t *testing.T) {
 	assert.Empty(t, find(ws).Config.Tools)
 	write(file, "not HCL {")
 	ineffective(ws, file)
+	require.NoError(t, os.Remove(file))
+	testneed.Symlink(t, "missing", file)
+	ineffective(ws, file)
+	require.NoError(t, os.Remove(file))
 
 	write(file, approved)
 	require.NoError(t, Approve(store, file, []byte(approved), nil))
