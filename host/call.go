@@ -212,13 +212,13 @@ func (c *call) decode(context.Context) error {
 		return tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", c.entry.Name, err).
 			Suggest("Tell its author; %s cannot be called until it is fixed.", c.entry.Name)
 	}
-	params := c.request.Params
-	if n, ok := c.entry.Tool.(tool.Normalizer); ok && len(params) > 0 {
-		params = n.Normalize(params)
+	given := c.request.Params
+	garbled := schema.Garbled(given)
+	if n, ok := c.entry.Tool.(tool.Normalizer); ok && len(given) > 0 && garbled == nil {
+		given = n.Normalize(given)
 	}
-	given := params
 	params, _, violations := accepts.Decode(given)
-	if len(violations) > 0 && !c.host.Catalog().Toolset().Envelope { // contracts fail such calls
+	if len(violations) > 0 && garbled == nil && !c.host.Catalog().Toolset().Envelope { // contracts fail such calls
 		if relaxed, changed := accepts.Relax(given); changed {
 			params, _, violations = accepts.Decode(relaxed)
 		}

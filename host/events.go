@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/network"
@@ -225,7 +226,7 @@ func jsonOrText(params json.RawMessage) any {
 	switch {
 	case len(params) == 0:
 		return json.RawMessage("{}")
-	case json.Valid(params):
+	case json.Valid(params) && utf8.Valid(params):
 		return params
 	}
 	return string(params)

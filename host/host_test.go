@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,7 @@ func TestCallErrors(t *testing.T) {
 		"all wrong at once": {"echo", `{"times":"x","txt":1}`, tool.InvalidArgument, "text: is required",
 			"toolhost describe echo"},
 		"broken JSON":        {"echo", `{"text":`, tool.InvalidArgument, "not valid JSON", ""},
+		"not UTF-8":          {"echo", "{\"text\":\"\xff\",\"times\":\"2\"}", tool.InvalidArgument, "text: is not Unicode text", ""},
 		"panic":              {"crash", ``, tool.Internal, "crash panicked: boom", "Other tools work on"},
 		"neither nor":        {"silent", ``, tool.Internal, "neither a result nor an error", ""},
 		"foreign error":      {"plain", ``, tool.Internal, "odd", ""},
@@ -120,6 +122,9 @@ func TestCallErrors(t *testing.T) {
 			assert.NotEmpty(t, out.Err.Suggestion)
 			assert.Contains(t, out.Result.Text(), tt.message)
 			assert.NotContains(t, out.Err.Details, "stack")
+			recorded, err := json.Marshal(out.Given)
+			require.NoError(t, err)
+			assert.True(t, utf8.Valid(recorded))
 		})
 	}
 	out := h.Session("s").Call(t.Context(),

@@ -49,6 +49,9 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
+	if found := Garbled(raw); found != nil {
+		return nil, nil, found
+	}
 	value, err := parse(raw)
 	if err != nil {
 		return nil, nil, []Violation{{Message: err.Error()}}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // FromPairs builds a parameter object from key=value texts of a command line, by the schema: strings are taken
@@ -18,6 +19,10 @@ func (s *Schema) FromPairs(pairs []string) (json.RawMessage, []Violation) {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
 			found = append(found, Violation{Path: pair, Message: "is not of the form key=value"})
+			continue
+		}
+		if !utf8.ValidString(pair) {
+			found = append(found, Violation{Path: strings.TrimSuffix(key, ":"), Message: notText})
 			continue
 		}
 		if err := s.setPair(object, key, text); err != nil {
