@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/file/atomicfile"
@@ -55,14 +56,24 @@ func (a Approval) Holds(sum string, leads map[string]string) bool {
 // empty one does not count.
 func (s *Store) Get(path string) (a Approval, ok bool) {
 	data, err := os.ReadFile(s.File(path))
-	if err != nil || json.Unmarshal(data, &a) != nil || a.Path != path || a.Content == nil {
+	stored := string([]rune(path)) // each byte that is not UTF-8 is replaced, as in JSON; the file's name has the exact path
+	if err != nil || json.Unmarshal(data, &a) != nil || a.Path != stored || a.Content == nil {
 		return Approval{}, false
 	}
+	a.Path = path
 	return a, true
 }
 
 // Approve stores an approval, with the current time.
 func (s *Store) Approve(a Approval) error {
+	for _, paths := range []map[string]string{a.Leads, a.Files} {
+		for from, to := range paths {
+			if !utf8.ValidString(from + to) { // JSON would name another
+				return tool.Errorf(tool.Unsupported, "the approval cannot be stored: agent.hcl grants what lies at %q, which is not UTF-8", from).
+					Suggest("Rename the directory.")
+			}
+		}
+	}
 	a.Time = time.Now().UTC()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return failed(err)

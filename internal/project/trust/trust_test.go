@@ -45,6 +45,19 @@ func TestApprovalIsForAPathAndItsContent(t *testing.T) {
 	assert.False(t, holds(s, "/p/agent.hcl", "bb", nil))
 }
 
+func TestAPathThatIsNotUTF8(t *testing.T) {
+	s := trust.Open(t.TempDir())
+	require.NoError(t, s.Approve(trust.For("/\xff\xfe/p", []byte("aa"), nil)))
+	a, ok := s.Get("/\xff\xfe/p")
+	assert.True(t, ok)
+	assert.Equal(t, "/\xff\xfe/p", a.Path)
+	for _, other := range []string{"/\xfe\xff/p", "/\ufffd\ufffd/p"} {
+		_, ok := s.Get(other)
+		assert.False(t, ok, "%q", other)
+	}
+	assert.Error(t, s.Approve(trust.For("/p", []byte("aa"), map[string]string{"/p/\xff": "/p/\xff"})))
+}
+
 // The same text needs another approval if its paths lead elsewhere.
 func TestApprovalIsForWherePathsLead(t *testing.T) {
 	s := trust.Open(t.TempDir())
