@@ -271,7 +271,8 @@ func (p *Project) commands(m *assembly, cfg *config.Config, own []argv.Spec) (ho
 	if cfg.Limits.Processes > 0 {
 		limit = proc.NewLimit(cfg.Limits.Processes)
 	}
-	deps := command.Deps{Workspace: m.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
+	deps := command.Deps{Workspace: m.workspace, OutputCap: int(cfg.Limits.Output), Timeout: cfg.Limits.Timeout,
+		Limit: limit, Secrets: cfg.Secrets}
 	tools := make([]tool.Tool, 0, len(standards)+len(own))
 	for i, spec := range slices.Concat(standards, own) {
 		deps.Prepare, deps.Denied = p.confine(cfg, "tool", spec.Name, i < len(standards), spec.Risk)

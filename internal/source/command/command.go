@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
-// DefaultTimeout bounds a command without its own timeout.
+// DefaultTimeout bounds a command without its own timeout or Deps.Timeout.
 const DefaultTimeout = 2 * time.Minute
 
 // Deps are the dependencies of command tools.
@@ -31,6 +32,8 @@ type Deps struct {
 	Secrets []string
 	// OutputCap bounds the shown bytes of each stream. Zero means proc.DefaultCap.
 	OutputCap int
+	// Timeout bounds a command without its own. Zero means DefaultTimeout.
+	Timeout time.Duration
 	// Limit bounds concurrent processes. May be nil.
 	Limit *proc.Limit
 	// Prepare confines a process before it starts, by the spec's grants, and returns metadata for the result. May
@@ -131,10 +134,7 @@ func returns(outputs []argv.Content) string {
 }
 
 func (c *command) timeout() time.Duration {
-	if t := c.spec.Timeout(); t > 0 {
-		return t
-	}
-	return DefaultTimeout
+	return cmp.Or(max(c.spec.Timeout(), 0), c.deps.Timeout, DefaultTimeout)
 }
 
 func (c *command) programName() string {

@@ -78,6 +78,16 @@ func TestFailureHasBothStreams(t *testing.T) {
 	assert.NotEmpty(t, e.Suggestion)
 }
 
+func TestTimeouts(t *testing.T) {
+	for _, tt := range []struct{ own, limit, want time.Duration }{
+		{0, 0, command.DefaultTimeout}, {0, time.Second, time.Second}, {time.Minute, time.Second, time.Minute},
+	} {
+		tl, err := command.New(script("true", argv.Settings{Timeout: tt.own}), command.Deps{Workspace: open(t), Timeout: tt.limit})
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, tl.Definition().Timeout)
+	}
+}
+
 func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 	var e *tool.Error
 	testproc.LongEnough(200*time.Millisecond, func(limit time.Duration) bool {
