@@ -28,8 +28,7 @@ func (r Report) fullGaps() []string {
 			"for the user can be read.",
 		"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home " +
 			"directory's secrets, can be reached.",
-		"Repositories that the workspace is a linked worktree of can be read and not written: git commit there needs " +
-			"a grant (write) for their .git directory.",
+		repositories,
 		othersFiles,
 	}
 	if r.CallsRepeat {
@@ -40,6 +39,9 @@ func (r Report) fullGaps() []string {
 	}
 	return gaps
 }
+
+const repositories = "If the workspace is a submodule or a linked worktree, the repository that it belongs to can be changed as well, " +
+	"outside of the workspace, but for its settings and hooks."
 
 const othersFiles = "Of files of the workspace that belong to another user, commands of root change content, names and modes, " +
 	"not owners and times, and they read none that only its owner may read."
@@ -53,6 +55,7 @@ func (r Report) landlockGaps() []string {
 		"Unix sockets, 127.0.0.1, POSIX and System V shared memory, semaphores and message queues cannot be used.",
 		"Programs cannot write to /tmp; TMPDIR names a directory in the workspace.",
 		"Names of files can be listed everywhere, and the names and command lines of other processes be seen.",
+		repositories,
 		othersFiles,
 	}
 	if r.CallsRepeat {

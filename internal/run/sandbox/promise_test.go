@@ -36,3 +36,12 @@ func TestPromiseIsDocumented(t *testing.T) {
 	assert.Equal(t, want, listed, "go test ./internal/run/sandbox -run Promise -update rewrites it")
 	assert.GreaterOrEqual(t, len(Promises()), 25)
 }
+
+// The repository of a linked worktree is writable at both levels, and said to be.
+func TestGapsNameTheRepository(t *testing.T) {
+	for _, level := range []Level{Full, Landlock} {
+		_, gaps := Report{}.Promised(level)
+		assert.Contains(t, gaps, repositories, level)
+		assert.Contains(t, repositories, "can be changed")
+	}
+}
