@@ -115,14 +115,13 @@ func TestFloodOfOutputIsBounded(t *testing.T) {
 	began := time.Now()
 	r, err := do(t.Context(), tools["do"], "flood", "")
 	assert.Equal(t, "flooded", text(t, r, err))
-	eventually(t, "the flood is over", func() bool {
-		_, err := do(t.Context(), tools["do"], "print", "dry land")
-		return err == nil && strings.Contains(f.log.String(), "dry land")
+	eventually(t, "lines were left out, as a line in the next second tells", func() bool {
+		_, err := do(t.Context(), tools["do"], "print", "dry land") // on the other stream, which may be ahead
+		return err == nil && strings.Contains(f.log.String(), "were left out")
 	})
 	const perSecond, around = 1000, 100 // lines of the plugin, and others
 	seconds := 2 + int(time.Since(began)/time.Second)
 	assert.Less(t, strings.Count(f.log.String(), "\n"), seconds*perSecond+around)
-	assert.Contains(t, f.log.String(), "were left out")
 }
 
 func TestPanicOfAToolIsAnErrorOfTheCall(t *testing.T) {
