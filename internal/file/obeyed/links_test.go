@@ -75,3 +75,18 @@ func TestLinkedOfAWorktree(t *testing.T) {
 	testneed.Symlink(t, base+"/a/hook", filepath.Join(base, "main/.git/hooks/pre-commit"))
 	assert.Equal(t, []string{base + "/a/hook", base + "/main/.git/hooks/pre-commit"}, Linked([]string{base + "/a"}, nil))
 }
+
+// Symlinks three directories deep in a protected one are followed, deeper ones not: docs/CONFIG.md says so.
+func TestLinkedAtItsDepth(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, dir := range []string{".vscode", ".vscode/a", ".vscode/a/b", ".vscode/a/b/c"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+		target := "for" + strings.ReplaceAll(dir, "/", "-")
+		require.NoError(t, os.WriteFile(filepath.Join(root, target), nil, 0o644))
+		require.NoError(t, os.Symlink(filepath.Join(root, target), filepath.Join(root, dir, "link")))
+	}
+	found := Linked([]string{root}, nil)
+	assert.Contains(t, found, filepath.Join(root, "for.vscode-a-b"))
+	assert.NotContains(t, found, filepath.Join(root, "for.vscode-a-b-c"))
+}
